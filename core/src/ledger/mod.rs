@@ -1,0 +1,1 @@
+//! Decides what each record does to the ledger.

@@ -1,0 +1,5 @@
+//! The reducer.
+
+pub mod command;
+pub mod event;
+pub mod stop;

@@ -1,0 +1,6 @@
+//! Knows what the source is declared to be, and judges what the broker shows of it.
+
+pub mod boundary;
+pub mod manifest;
+pub mod record;
+pub mod record_key;
