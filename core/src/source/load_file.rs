@@ -1,0 +1,1 @@
+//! Knows the lines of a load file: what is published, and to which partition.

@@ -1,0 +1,1 @@
+//! Knows JSON without any of the liberties that readers take with it.
