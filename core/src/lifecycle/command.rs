@@ -175,11 +175,13 @@ pub enum Timer {
         /// Whose.
         tenure: TenureId,
     },
-    /// A check is due: the periodic one, or a repetition.
-    Check {
-        /// Numbers the waits for checks.
+    /// A check that failed, or whose answer was to be asked for again, is repeated.
+    CheckAgain {
+        /// Numbers the waits for repetitions.
         wait: u32,
     },
+    /// The periodic check may be due.
+    CheckDue,
     /// The rebalance callback has waited as long as it may.
     Rebalance {
         /// Which callback.
@@ -187,6 +189,11 @@ pub enum Timer {
     },
     /// The member may leave and join again.
     Rejoin {
+        /// Numbers the waits for rejoins.
+        wait: u32,
+    },
+    /// The decisions in flight have had as long as a rejoin gives them.
+    Leave {
         /// Numbers the waits for rejoins.
         wait: u32,
     },
