@@ -1,1 +1,4 @@
 //! worker
+
+#[cfg(feature = "kafka")]
+pub mod kafka;

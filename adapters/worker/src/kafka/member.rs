@@ -1,0 +1,497 @@
+//! Knows one member of the consumer group: the thread that makes all calls of its client.
+//!
+//! The thread waits on one inbox for everything: orders, a record that came into an empty queue, an event of the client.
+//! A rebalance callback posts its event and returns; the group then waits, with heartbeats going on, until an order
+//! (`Assign`, `Unassign`) answers it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use amends_core::ids::{Frontier, Partition, RebalanceId, TenureId};
+use amends_core::lifecycle::event::{Event, Failure};
+use rdkafka::config::RDKafkaLogLevel;
+use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext};
+use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
+use rdkafka::{ClientContext, Offset, TopicPartitionList};
+use rdkafka_sys::RDKafkaRespErr;
+
+use super::config::unmade;
+use super::queue::{Lane, Waiting};
+use super::watch::{self, Watch};
+use super::{Deliver, Delivery, Pipeline};
+
+/// How long a closed client may take to leave its group before it is left behind.
+const CLOSE_WITHIN: Duration = Duration::from_secs(5);
+
+/// The longest that one seek may block the other lanes.
+const SEEK_WITHIN: Duration = Duration::from_secs(2);
+
+/// The client is served at least this often, whether or not it called.
+const TICK: Duration = Duration::from_millis(20);
+
+/// What a member is told.
+pub(super) enum Order {
+    Assign {
+        positions: Vec<(TenureId, Frontier)>,
+    },
+    Unassign,
+    Seek {
+        tenure: TenureId,
+        frontier: Frontier,
+        within: Duration,
+    },
+    Poll(Waiting),
+    Retire {
+        tenure: TenureId,
+    },
+    /// Nothing follows it.
+    Close {
+        answered: bool,
+    },
+    /// Something may have come in.
+    Wake,
+}
+
+impl Order {
+    /// What is said to an order that no member is there to carry out.
+    pub(super) fn refuse(self, deliver: &Deliver) {
+        let gone = || Failure::Again("the client has left its group".to_owned());
+        match self {
+            Self::Assign { positions } => {
+                for (tenure, _) in positions {
+                    deliver(Delivery::of(Event::SeekFailed { tenure, failure: gone() }));
+                }
+            }
+            Self::Seek { tenure, .. } => deliver(Delivery::of(Event::SeekFailed { tenure, failure: gone() })),
+            Self::Poll(poll) => deliver(poll.empty()),
+            Self::Close { answered: true } => deliver(Delivery::of(Event::Closed)),
+            Self::Close { answered: false } | Self::Unassign | Self::Retire { .. } | Self::Wake => {}
+        }
+    }
+}
+
+/// Wakes the thread, once until it has looked.
+#[derive(Clone)]
+struct Bell {
+    rung: Arc<AtomicBool>,
+    inbox: Sender<Order>,
+}
+
+impl Bell {
+    fn ring(&self) {
+        if !self.rung.swap(true, Ordering::AcqRel) {
+            // A thread that is gone needs no waking.
+            let _ = self.inbox.send(Order::Wake);
+        }
+    }
+}
+
+/// What the client's callbacks know.
+pub(super) struct Context {
+    watch: Watch,
+    member: u32,
+    callbacks: AtomicU32,
+    /// A callback waits for its `assign` or `unassign`.
+    unanswered: AtomicBool,
+    /// A callback came since the thread last looked: every queue is to be emptied.
+    rebalanced: AtomicBool,
+    /// The client is closing: callbacks answer themselves, so that leaving the group succeeds.
+    gate_open: AtomicBool,
+    deliver: Deliver,
+}
+
+impl ClientContext for Context {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, text: &str) {
+        watch::log(level, facility, text);
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        self.watch.note(&error, reason);
+    }
+}
+
+impl ConsumerContext for Context {
+    /// Posts the event and returns.
+    fn rebalance(
+        &self,
+        client: &BaseConsumer<Self>,
+        kind: RDKafkaRespErr,
+        partitions: &mut TopicPartitionList,
+    ) {
+        let number = self.callbacks.fetch_add(1, Ordering::AcqRel) + 1;
+        let rebalance = RebalanceId { member: self.member, number };
+        let listed: BTreeSet<Partition> = (partitions.elements().iter())
+            .filter_map(|element| u32::try_from(element.partition()).ok().map(Partition))
+            .collect();
+        let partitions = listed.into_iter().collect();
+        let event = if kind == RDKafkaRespErr::RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS {
+            Event::Assigned { rebalance, partitions }
+        } else if client.assignment_lost() {
+            Event::Lost { rebalance }
+        } else {
+            Event::Revoked { rebalance, partitions }
+        };
+        self.unanswered.store(true, Ordering::Release);
+        self.rebalanced.store(true, Ordering::Release);
+        (self.deliver)(Delivery::of(event));
+        if self.gate_open.load(Ordering::Acquire) {
+            self.give_up(client);
+        }
+    }
+}
+
+impl Context {
+    /// Lets the group go on without this member.
+    fn give_up(&self, client: &BaseConsumer<Self>) {
+        if self.unanswered.swap(false, Ordering::AcqRel)
+            && let Err(error) = client.unassign()
+        {
+            tracing::debug!("could not give up the assignment while closing: {error}");
+        }
+    }
+}
+
+/// A running member; dropping it closes its client.
+pub(super) struct Member {
+    inbox: Sender<Order>,
+}
+
+impl Member {
+    /// Makes the client, joins the group and starts the thread.
+    pub(super) fn join(pipeline: &Pipeline, number: u32, deliver: &Deliver) -> Result<Self, Failure> {
+        let context = Context {
+            watch: Watch::default(),
+            member: number,
+            callbacks: AtomicU32::new(0),
+            unanswered: AtomicBool::new(false),
+            rebalanced: AtomicBool::new(false),
+            gate_open: AtomicBool::new(false),
+            deliver: deliver.clone(),
+        };
+        let config = pipeline.settings.member(&pipeline.group, pipeline.batch_records, pipeline.batch_bytes);
+        let mut client: BaseConsumer<Context> =
+            config.create_with_context(context).map_err(|error| unmade(&error))?;
+        let (sender, inbox) = channel();
+        let bell = Bell { rung: Arc::new(AtomicBool::new(false)), inbox: sender.clone() };
+        client.set_nonempty_callback({
+            let bell = bell.clone();
+            move || bell.ring()
+        });
+        client.subscribe(&[&pipeline.topic]).map_err(|error| unmade(&error))?;
+        let name = format!("kafka-member-{number}");
+        let member = Running {
+            client: Arc::new(client),
+            topic: pipeline.topic.clone(),
+            deliver: deliver.clone(),
+            lanes: BTreeMap::new(),
+            homeless: Vec::new(),
+            paused: BTreeSet::new(),
+            has_failed: false,
+            bell,
+        };
+        thread::Builder::new()
+            .name(name)
+            .spawn(move || member.run(&inbox))
+            .map_err(|error| Failure::Broken(format!("could not start the client's thread: {error}")))?;
+        Ok(Self { inbox: sender })
+    }
+
+    /// Gives an order; it comes back when the thread is gone.
+    pub(super) fn order(&self, order: Order) -> Result<(), Order> {
+        self.inbox.send(order).map_err(|error| error.0)
+    }
+}
+
+impl Drop for Member {
+    /// The inbox never hangs up by itself: the client's callbacks hold it too.
+    fn drop(&mut self) {
+        // A thread that was told to close before does not read it.
+        let _ = self.inbox.send(Order::Close { answered: false });
+    }
+}
+
+/// What the thread owns.
+struct Running {
+    client: Arc<BaseConsumer<Context>>,
+    topic: String,
+    deliver: Deliver,
+    lanes: BTreeMap<Partition, Lane>,
+    /// Polls of tenures that have no lane (any more): they end empty at their deadline.
+    homeless: Vec<Waiting>,
+    /// Retired partitions, still assigned.
+    paused: BTreeSet<Partition>,
+    has_failed: bool,
+    bell: Bell,
+}
+
+impl Running {
+    fn run(mut self, inbox: &Receiver<Order>) {
+        loop {
+            let mut next = match inbox.recv_timeout(self.nap()) {
+                Ok(order) => Some(order),
+                // It cannot hang up: this thread rings it itself.
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+            };
+            // Before looking: what comes in from here on rings again.
+            self.bell.rung.store(false, Ordering::Release);
+            while let Some(order) = next {
+                match order {
+                    Order::Assign { positions } => self.assign(&positions),
+                    Order::Unassign => self.unassign(),
+                    Order::Seek { tenure, frontier, within } => self.seek(tenure, frontier, within),
+                    Order::Poll(poll) => self.poll(poll),
+                    Order::Retire { tenure } => self.retire(tenure),
+                    Order::Wake => {}
+                    Order::Close { answered } => return self.close(answered),
+                }
+                next = inbox.try_recv().ok();
+            }
+            self.serve_client();
+            self.serve_lanes();
+        }
+    }
+
+    /// How long nothing need be done.
+    fn nap(&self) -> Duration {
+        let polls = self.lanes.values().filter_map(|lane| lane.waiting).chain(self.homeless.iter().copied());
+        let deadline = polls.map(|poll| poll.deadline).min();
+        deadline.map_or(TICK, |deadline| deadline.saturating_duration_since(Instant::now()).min(TICK))
+    }
+
+    /// Runs the client's callbacks and reads its errors.
+    fn serve_client(&mut self) {
+        loop {
+            // A record outside of the lanes' queues belongs to no tenure: only the error is kept.
+            let polled = self.client.poll(Duration::ZERO).map(Result::err);
+            let rebalanced = self.client.context().rebalanced.swap(false, Ordering::AcqRel);
+            if rebalanced {
+                self.empty_queues();
+            }
+            match polled {
+                Some(Some(error)) => self.note(&error),
+                Some(None) => {}
+                // A callback ends the poll early: there may be more behind it.
+                None if rebalanced => {}
+                None => return,
+            }
+        }
+    }
+
+    fn serve_lanes(&mut self) {
+        let now = Instant::now();
+        let mut failed = None;
+        for lane in self.lanes.values_mut() {
+            let context = self.client.context();
+            let answer = lane.serve(now, |error| {
+                failed = Some(error.clone());
+                explain(context, error)
+            });
+            if let Some(answer) = answer {
+                (self.deliver)(answer);
+            }
+        }
+        if let Some(error) = failed {
+            self.note(&error);
+        }
+        for poll in self.homeless.extract_if(.., |poll| now >= poll.deadline) {
+            (self.deliver)(poll.empty());
+        }
+    }
+
+    /// Tells, once, that the client cannot go on; it mends all else by itself.
+    fn note(&mut self, error: &KafkaError) {
+        let is_fatal = matches!(error, KafkaError::MessageConsumptionFatal(_))
+            || error.rdkafka_error_code().is_some_and(watch::is_final);
+        if is_fatal && !self.has_failed {
+            self.has_failed = true;
+            let context = self.client.context();
+            let (member, why) = (context.member, explain(context, error));
+            (self.deliver)(Delivery::of(Event::ClientFailed { member, why }));
+        }
+    }
+
+    /// Ends every lane; the polls that wait are answered now.
+    fn empty_queues(&mut self) {
+        for lane in std::mem::take(&mut self.lanes).into_values() {
+            if let Some(poll) = lane.waiting {
+                (self.deliver)(poll.empty());
+            }
+        }
+    }
+
+    /// One `assign` with absolute positions. The queues are split off first, so that no record can come out elsewhere.
+    fn assign(&mut self, positions: &[(TenureId, Frontier)]) {
+        self.empty_queues();
+        let assigned = self.split(positions).and_then(|(list, lanes)| {
+            self.resume();
+            self.client.context().unanswered.store(false, Ordering::Release);
+            self.client.assign(&list).map(|()| lanes)
+        });
+        match assigned {
+            Ok(lanes) => {
+                self.lanes = lanes;
+                for &(tenure, _) in positions {
+                    (self.deliver)(Delivery::of(Event::Sought { tenure }));
+                }
+            }
+            Err(error) => {
+                for &(tenure, _) in positions {
+                    let failure = self.explain_seek(tenure, &error);
+                    (self.deliver)(Delivery::of(Event::SeekFailed { tenure, failure }));
+                }
+            }
+        }
+    }
+
+    fn split(
+        &self,
+        positions: &[(TenureId, Frontier)],
+    ) -> KafkaResult<(TopicPartitionList, BTreeMap<Partition, Lane>)> {
+        let mut list = TopicPartitionList::with_capacity(positions.len());
+        let mut lanes = BTreeMap::new();
+        for &(tenure, frontier) in positions {
+            let number = i32::try_from(tenure.partition.0).unwrap_or(i32::MAX);
+            list.add_partition_offset(&self.topic, number, Offset::Offset(frontier.0))?;
+            let mut queue = (self.client.split_partition_queue(&self.topic, number))
+                .ok_or_else(|| KafkaError::Subscription("no queue for the partition".to_owned()))?;
+            let bell = self.bell.clone();
+            queue.set_nonempty_callback(move || bell.ring());
+            lanes.insert(tenure.partition, Lane::new(tenure, queue));
+        }
+        Ok((list, lanes))
+    }
+
+    fn unassign(&mut self) {
+        self.empty_queues();
+        self.resume();
+        self.client.context().unanswered.store(false, Ordering::Release);
+        if let Err(error) = self.client.unassign() {
+            tracing::warn!(
+                "could not give up the assignment: {error}; the group goes on without this member"
+            );
+        }
+    }
+
+    fn seek(&mut self, tenure: TenureId, frontier: Frontier, within: Duration) {
+        let failure = match self.lanes.get_mut(&tenure.partition).filter(|lane| lane.tenure == tenure) {
+            None => Some(Failure::Again(format!("could not seek {tenure}: it has no lane"))),
+            Some(lane) => {
+                lane.forget();
+                self.seek_to(tenure, frontier, within).err().map(|error| self.explain_seek(tenure, &error))
+            }
+        };
+        (self.deliver)(Delivery::of(match failure {
+            None => Event::Sought { tenure },
+            Some(failure) => Event::SeekFailed { tenure, failure },
+        }));
+    }
+
+    fn seek_to(&self, tenure: TenureId, frontier: Frontier, within: Duration) -> KafkaResult<()> {
+        let mut list = TopicPartitionList::new();
+        let number = i32::try_from(tenure.partition.0).unwrap_or(i32::MAX);
+        list.add_partition_offset(&self.topic, number, Offset::Offset(frontier.0))?;
+        // A wait of 0 would not tell whether it took.
+        let within = within.clamp(Duration::from_millis(1), SEEK_WITHIN);
+        let sought = self.client.seek_partitions(list, within)?;
+        sought.elements().iter().try_for_each(|element| element.error())
+    }
+
+    fn explain_seek(&self, tenure: TenureId, error: &KafkaError) -> Failure {
+        let why = format!("could not seek {}/{tenure}: {error}", self.topic);
+        match error.rdkafka_error_code() {
+            Some(code) if watch::is_final(code) => Failure::Broken(why),
+            // Also the "erroneous state" of a partition whose fetcher has not started yet.
+            Some(_) | None => Failure::Again(why),
+        }
+    }
+
+    fn poll(&mut self, poll: Waiting) {
+        match self.lanes.get_mut(&poll.tenure.partition).filter(|lane| lane.tenure == poll.tenure) {
+            Some(lane) => {
+                // Each question has its answer, also one that was never to be asked.
+                if let Some(earlier) = lane.waiting.replace(poll) {
+                    (self.deliver)(earlier.empty());
+                }
+            }
+            None => self.homeless.push(poll),
+        }
+    }
+
+    /// The partition stays assigned until the group takes it back, but is fetched no more.
+    fn retire(&mut self, tenure: TenureId) {
+        if self.lanes.get(&tenure.partition).is_none_or(|lane| lane.tenure != tenure) {
+            return;
+        }
+        if let Some(poll) = self.lanes.remove(&tenure.partition).and_then(|lane| lane.waiting) {
+            (self.deliver)(poll.empty());
+        }
+        if let Err(error) = self.client.pause(&self.list([tenure.partition])) {
+            tracing::warn!("could not pause {}/{tenure}: {error}; its records are dropped", self.topic);
+        }
+        self.paused.insert(tenure.partition);
+    }
+
+    /// A pause outlives an assignment: it ends before the next one.
+    fn resume(&mut self) {
+        let paused = std::mem::take(&mut self.paused);
+        if paused.is_empty() {
+            return;
+        }
+        if let Err(error) = self.client.resume(&self.list(paused)) {
+            tracing::warn!("could not resume the retired partitions of {}: {error}", self.topic);
+        }
+    }
+
+    fn list(&self, partitions: impl IntoIterator<Item = Partition>) -> TopicPartitionList {
+        let mut list = TopicPartitionList::new();
+        for partition in partitions {
+            list.add_partition(&self.topic, i32::try_from(partition.0).unwrap_or(i32::MAX));
+        }
+        list
+    }
+
+    /// Leaves the group and drops the client on a thread of its own: dropping can hang on a frozen broker.
+    fn close(mut self, answered: bool) {
+        self.empty_queues();
+        for poll in std::mem::take(&mut self.homeless) {
+            (self.deliver)(poll.empty());
+        }
+        let (done, gone) = channel::<()>();
+        let client = self.client;
+        let context = client.context().clone();
+        context.gate_open.store(true, Ordering::Release);
+        let dropping = thread::Builder::new().name("kafka-close".to_owned()).spawn(move || {
+            client.context().give_up(&client);
+            // Dropping it closes it; every other handle went with the lanes.
+            drop(client);
+            drop(done);
+        });
+        let left_behind = match dropping {
+            Ok(_) => gone.recv_timeout(CLOSE_WITHIN) == Err(RecvTimeoutError::Timeout),
+            // The client went with the thread that could not be made.
+            Err(_) => false,
+        };
+        if left_behind {
+            tracing::warn!(
+                "could not leave the group in {CLOSE_WITHIN:?}: the broker does not answer; the client is left behind"
+            );
+        }
+        if answered {
+            (context.deliver)(Delivery::of(Event::Closed));
+        }
+    }
+}
+
+/// An error in the client's words, with the reason that came with it.
+fn explain(context: &Context, error: &KafkaError) -> String {
+    let code = error.rdkafka_error_code().filter(|code| *code != RDKafkaErrorCode::NoError);
+    match (code, context.watch.complaint()) {
+        (Some(code), Some(reason)) => format!("{code}: {reason}"),
+        (Some(code), None) => code.to_string(),
+        (None, _) => error.to_string(),
+    }
+}
