@@ -1,12 +1,17 @@
 //! Knows what a batch of records does to a partition of the ledger: rules 5 to 14, in three steps.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::book::Book;
 use super::code::Code;
-use super::envelope::Content;
-use super::export::OutboxEnvelope;
-use super::positions::{PositionRow, Want};
+use super::envelope::{Content, Envelope, read_value};
+use super::export::{Cause, OutboxEnvelope};
+use super::positions::{Change, PositionRow, Want};
+use super::reach::Reach;
 use crate::ids::{Offset, Partition};
 use crate::source::manifest::{Config, StockKey};
 use crate::source::record::Record;
+use crate::source::record_key::read_key;
 
 /// What a transaction currently is: one row per (partition, transaction id).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -63,14 +68,31 @@ pub enum Decision {
 #[derive(Debug)]
 pub struct Batch<'a> {
     config: &'a Config,
-    partition: Partition,
+    records: Vec<(Offset, Judged)>,
+}
+
+/// What one record is by itself.
+#[derive(Debug)]
+enum Judged {
+    /// One of rules 1 to 4 applies, or the store refused it.
+    Unread(Code),
+    /// One of rules 5 to 8 applies.
+    Misplaced(Code, Envelope),
+    /// The heads decide.
+    Open(Envelope),
 }
 
 /// A batch that knows its heads.
 #[derive(Debug)]
 pub struct Plan<'a> {
     batch: Batch<'a>,
+    heads: BTreeMap<String, Head>,
+    batch_effects: usize,
     wants: Vec<Want>,
+    /// For each want, the index of the record that needs it.
+    wanted_by: Vec<usize>,
+    /// For each record, the change that was planned for.
+    planned: Vec<Option<Change>>,
 }
 
 /// A row that was loaded for a want.
@@ -87,24 +109,107 @@ impl<'a> Batch<'a> {
     /// `refused`, PostgreSQL refused the batch for its data: its records (there is one) become `REFUSED_BY_STORE`.
     #[must_use]
     pub fn read(config: &'a Config, partition: Partition, records: &[Record], refused: bool) -> Self {
-        let _ = (records, refused);
-        Self { config, partition }
+        let judge = |record: &Record| {
+            if refused { Judged::Unread(Code::RefusedByStore) } else { judge(config, partition, record) }
+        };
+        Self { config, records: records.iter().map(|record| (record.offset, judge(record))).collect() }
     }
 
     /// The transactions whose heads on this partition have to be loaded: each once, in ascending order.
     #[must_use]
     pub fn transaction_ids(&self) -> Vec<&str> {
-        let _ = (self.config, self.partition);
-        unimplemented!()
+        let ids = self.records.iter().filter_map(|(_, judged)| match judged {
+            Judged::Open(envelope) => Some(envelope.transaction_id.as_str()),
+            Judged::Unread(_) | Judged::Misplaced(..) => None,
+        });
+        ids.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// Says which positions are needed, given the heads that exist (in any order) of [`Batch::transaction_ids`].
-    /// `batch_effects` bounds the rows read and the rows written.
+    ///
+    /// `batch_effects` bounds two sums, each by itself: the rows read (one for each transaction id, and the rows that
+    /// the wants return) and the rows written (evidence, heads, positions and outbox).
     #[must_use]
     pub fn plan(self, heads: Vec<Head>, batch_effects: usize) -> Plan<'a> {
-        let _ = (heads, batch_effects);
-        Plan { batch: self, wants: Vec::new() }
+        let heads: BTreeMap<_, _> =
+            heads.into_iter().map(|head| (head.transaction_id.clone(), head)).collect();
+        let mut foreseen = heads.clone();
+        let mut reach = Reach::default();
+        let (mut wants, mut wanted_by, mut planned) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, (_, judged)) in self.records.iter().enumerate() {
+            let Judged::Open(envelope) = judged else {
+                planned.push(None);
+                continue;
+            };
+            let step =
+                succeed(foreseen.get(&envelope.transaction_id), envelope).ok().map(|(_, change)| change);
+            if let Some(change) = &step {
+                wants.extend(reach.extend(change));
+                wanted_by.resize(wants.len(), index);
+                foreseen.insert(envelope.transaction_id.clone(), Head::from(envelope));
+            }
+            planned.push(step);
+        }
+        Plan { batch: self, heads, batch_effects, wants, wanted_by, planned }
     }
+}
+
+impl From<&Envelope> for Head {
+    fn from(envelope: &Envelope) -> Self {
+        Self {
+            transaction_id: envelope.transaction_id.clone(),
+            revision: envelope.revision,
+            stock_key: envelope.stock_key.clone(),
+            content: envelope.content,
+        }
+    }
+}
+
+/// Rules 1 to 8.
+fn judge(config: &Config, partition: Partition, record: &Record) -> Judged {
+    let ledger = config.ledger();
+    let envelope = match read_value(record.value.as_deref(), ledger.origin()) {
+        Ok(envelope) => envelope,
+        Err(code) => return Judged::Unread(code),
+    };
+    let Some(stock) = ledger.stock(&envelope.stock_key) else {
+        return Judged::Misplaced(Code::UnknownStockKey, envelope);
+    };
+    if read_key(record.key.as_deref()).as_ref() != Some(&envelope.stock_key) {
+        return Judged::Misplaced(Code::KeyMismatch, envelope);
+    }
+    if stock.partition != partition {
+        return Judged::Misplaced(Code::Routing, envelope);
+    }
+    match envelope.content {
+        Content::Assert { business_date, .. } if business_date < ledger.origin() => {
+            Judged::Misplaced(Code::BeforeOrigin, envelope)
+        }
+        Content::Assert { .. } | Content::Cancel => Judged::Open(envelope),
+    }
+}
+
+/// Rules 9 to 12 as an error, else rule 14 with what it would change.
+fn succeed(head: Option<&Head>, envelope: &Envelope) -> Result<(Code, Change), Code> {
+    if let Some(head) = head {
+        if head.stock_key != envelope.stock_key {
+            return Err(Code::KeyChange);
+        }
+        if envelope.revision < head.revision {
+            return Err(Code::Stale);
+        }
+        if envelope.revision == head.revision {
+            return Err(if envelope.content == head.content { Code::Duplicate } else { Code::Conflict });
+        }
+    }
+    let old = head.map(|head| head.content);
+    let code = match (envelope.content, old) {
+        (Content::Cancel, _) => Code::Cancelled,
+        (Content::Assert { .. }, None) => Code::Applied,
+        (Content::Assert { .. }, Some(Content::Assert { .. })) => Code::Corrected,
+        (Content::Assert { .. }, Some(Content::Cancel)) => Code::Reinstated,
+    };
+    Ok((code, Change::new(&envelope.stock_key, old, envelope.content)))
 }
 
 impl Plan<'_> {
@@ -112,7 +217,6 @@ impl Plan<'_> {
     /// out the ranges of the earlier ones.
     #[must_use]
     pub fn wants(&self) -> &[Want] {
-        let _ = &self.batch;
         &self.wants
     }
 
@@ -120,14 +224,72 @@ impl Plan<'_> {
     /// follows. `None` for a batch of one record, which is always decided.
     #[must_use]
     pub fn row_limit(&self) -> Option<usize> {
-        unimplemented!()
+        let ids = self.batch.transaction_ids().len();
+        (self.batch.records.len() > 1).then(|| self.batch_effects.saturating_sub(ids).saturating_add(1))
     }
 
     /// Decides. `rows` are what the wants ask for and exists, in the order of the wants (the rows of one want in any
     /// order), cut after [`Plan::row_limit`] rows. A row that two wants ask for may come twice.
     #[must_use]
     pub fn decide(self, rows: Vec<Loaded>) -> Decision {
-        let _ = rows;
-        unimplemented!()
+        if self.row_limit().is_some_and(|limit| rows.len() >= limit) {
+            // The rows of the last want may go on; what was wanted before it is complete and fits.
+            let last = rows.last().and_then(|row| self.wanted_by.get(row.want)).copied().unwrap_or_default();
+            return Decision::TooLarge { fit: last.max(1) };
+        }
+        let Self { batch, mut heads, batch_effects, planned, .. } = self;
+        let count = batch.records.len();
+        let mut book = Book::new(batch.config.ledger(), rows.into_iter().map(|loaded| loaded.row));
+        let mut changed = BTreeSet::new();
+        let mut effects = Effects::default();
+        for (index, ((offset, judged), planned)) in batch.records.into_iter().zip(planned).enumerate() {
+            let (code, envelope) = match judged {
+                Judged::Unread(code) => (code, None),
+                Judged::Misplaced(code, envelope) => (code, Some(envelope)),
+                Judged::Open(envelope) => {
+                    let code = match succeed(heads.get(&envelope.transaction_id), &envelope) {
+                        Err(code) => code,
+                        // After an overflow the head is not the one that was foreseen, and this change's positions
+                        // may not be here: the records before it are decided first.
+                        Ok((_, change)) if !change.steps.is_empty() && planned.as_ref() != Some(&change) => {
+                            return Decision::TooLarge { fit: index.max(1) };
+                        }
+                        Ok((code, change)) => match book.apply(&change) {
+                            Err(_) => Code::BalanceOverflow,
+                            Ok(moved) => {
+                                let id = &envelope.transaction_id;
+                                effects.outbox.extend(moved.into_iter().map(|moved| OutboxEnvelope {
+                                    stock_key: change.stock_key.clone(),
+                                    business_date: moved.business_date,
+                                    version: moved.version,
+                                    closing: moved.closing,
+                                    cause: Cause {
+                                        offset,
+                                        transaction_id: id.clone(),
+                                        revision: envelope.revision,
+                                        code,
+                                    },
+                                }));
+                                heads.insert(id.clone(), Head::from(&envelope));
+                                changed.insert(id.clone());
+                                code
+                            }
+                        },
+                    };
+                    (code, Some(envelope))
+                }
+            };
+            let revision = envelope.as_ref().map(|envelope| envelope.revision);
+            let transaction_id = envelope.map(|envelope| envelope.transaction_id);
+            effects.evidence.push(Evidence { offset, code, transaction_id, revision });
+            let written = effects.evidence.len() + changed.len() + book.written() + effects.outbox.len();
+            if written > batch_effects && count > 1 {
+                return Decision::TooLarge { fit: index.max(1) };
+            }
+        }
+        heads.retain(|id, _| changed.contains(id));
+        effects.heads = heads.into_values().collect();
+        effects.positions = book.into_written();
+        Decision::Effects(effects)
     }
 }

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::code::Code;
-use super::positions::Closing;
-use crate::ids::Offset;
+use super::positions::{Closing, State};
+use crate::ids::{Offset, Partition};
 use crate::source::business_date::BusinessDate;
 use crate::source::manifest::StockKey;
 
@@ -93,7 +93,7 @@ pub struct PositionLine<'a> {
     /// The closing balance.
     pub balance: i64,
     /// How it is to be judged.
-    pub state: super::positions::State,
+    pub state: State,
 }
 
 /// A line of `amends export frontiers`.
@@ -110,15 +110,54 @@ pub struct FrontierLine {
 /// The JSON text of a line, without a line feed.
 #[must_use]
 pub fn line(row: &impl Serialize) -> String {
-    let _ = row;
-    unimplemented!()
+    serde_json::to_string(row).expect("texts and integers have a JSON text")
+}
+
+/// The members of an envelope in the order of the contract.
+#[derive(Serialize)]
+struct EnvelopeJson<'a> {
+    namespace: &'a str,
+    item: &'a str,
+    location: &'a str,
+    business_date: BusinessDate,
+    version: i64,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    balance: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<State>,
+    cause: CauseJson<'a>,
+}
+
+#[derive(Serialize)]
+struct CauseJson<'a> {
+    partition: u32,
+    offset: i64,
+    transaction_id: &'a str,
+    revision: i64,
+    code: Code,
 }
 
 impl OutboxEnvelope {
     /// The JSON text of the envelope, which is its line in `amends export outbox` and what a relay publishes.
     #[must_use]
-    pub fn json(&self, namespace: &str, partition: crate::ids::Partition) -> String {
-        let _ = (namespace, partition);
-        unimplemented!()
+    pub fn json(&self, namespace: &str, partition: Partition) -> String {
+        line(&EnvelopeJson {
+            namespace,
+            item: &self.stock_key.item,
+            location: &self.stock_key.location,
+            business_date: self.business_date,
+            version: self.version,
+            kind: if self.closing.is_some() { "upsert" } else { "retract" },
+            balance: self.closing.map(|closing| closing.balance),
+            state: self.closing.map(|closing| closing.state),
+            cause: CauseJson {
+                partition: partition.0,
+                offset: self.cause.offset.0,
+                transaction_id: &self.cause.transaction_id,
+                revision: self.cause.revision,
+                code: self.cause.code,
+            },
+        })
     }
 }

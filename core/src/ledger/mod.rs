@@ -9,8 +9,10 @@
 //! 3. [`decision::Plan::decide`] takes these positions and gives [`decision::Effects`], or how many leading records
 //!    fit.
 
+mod book;
 pub mod code;
 pub mod decision;
 pub mod envelope;
 pub mod export;
 pub mod positions;
+mod reach;

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::envelope::Content;
 use crate::source::business_date::BusinessDate;
-use crate::source::manifest::StockKey;
+use crate::source::manifest::{Stock, StockKey};
 
 /// A row of the positions: one per (stock key, business date), never deleted, because its version never restarts.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,6 +57,65 @@ pub struct Want {
     pub from: BusinessDate,
     /// The day behind the range, excluded; `None` when the range has no end.
     pub before: Option<BusinessDate>,
+}
+
+/// What one transaction's new content does to the positions of its stock.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Change {
+    pub(super) stock_key: StockKey,
+    /// In order of date, each date once; empty when nothing moves.
+    pub(super) steps: Vec<Step>,
+}
+
+/// What happens at one date of a change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Step {
+    pub(super) date: BusinessDate,
+    /// How many live transactions the date gains.
+    pub(super) live: i64,
+    /// How much all positions from this date to the next step gain, the earlier steps included.
+    pub(super) gain: i64,
+    /// Behind the last date whose position may change because of this step; `None` when there is no such date.
+    pub(super) before: Option<BusinessDate>,
+}
+
+impl Change {
+    /// The change from `old` (`None`: no transaction) to `new`.
+    pub(super) fn new(stock_key: &StockKey, old: Option<Content>, new: Content) -> Self {
+        let live = |content: Option<Content>, sign: i64| match content {
+            Some(Content::Assert { business_date, quantity }) => Some((business_date, sign, sign * quantity)),
+            Some(Content::Cancel) | None => None,
+        };
+        let mut moves: Vec<_> = live(old, -1).into_iter().chain(live(Some(new), 1)).collect();
+        moves.sort_by_key(|&(date, ..)| date);
+        if let [one, other] = moves[..]
+            && one.0 == other.0
+        {
+            moves = vec![(one.0, one.1 + other.1, one.2 + other.2)];
+        }
+        moves.retain(|&(_, live, quantity)| (live, quantity) != (0, 0));
+        let dates: Vec<_> = moves.iter().map(|&(date, ..)| date).collect();
+        let mut gain = 0;
+        let mut steps = Vec::with_capacity(moves.len());
+        for (index, (date, live, quantity)) in moves.into_iter().enumerate() {
+            gain += quantity;
+            // A gain of zero is visible at the date itself only, where a position may come or go.
+            let before = if gain == 0 { date.next() } else { dates.get(index + 1).copied() };
+            steps.push(Step { date, live, gain, before });
+        }
+        Self { stock_key: stock_key.clone(), steps }
+    }
+}
+
+impl Stock {
+    pub(super) fn closing(&self, balance: i64) -> Closing {
+        let state = match balance {
+            ..0 => State::Negative,
+            _ if balance < self.low_threshold => State::Low,
+            _ => State::Ok,
+        };
+        Closing { balance, state }
+    }
 }
 
 impl State {
