@@ -122,7 +122,7 @@ impl fmt::Display for TenureId {
 
 impl fmt::Display for Incarnation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "kafka:{:032x}", u128::from_be_bytes(self.0))
+        f.pad(&format!("kafka:{:032x}", u128::from_be_bytes(self.0)))
     }
 }
 
@@ -204,7 +204,9 @@ impl FromStr for Incarnation {
         text.strip_prefix("kafka:")
             .and_then(parse_hex)
             .and_then(|id| Self::from_bytes(id.to_be_bytes()))
-            .ok_or_else(|| refuse(text, "kafka: and the 32 lowercase hex digits of a topic UUID that is not zero"))
+            .ok_or_else(|| {
+                refuse(text, "kafka: and the 32 lowercase hex digits of a topic UUID that is not zero")
+            })
     }
 }
 

@@ -101,7 +101,8 @@ impl Replay {
     /// When the line is not a step, or this reducer gives other commands.
     pub fn step(&mut self, line: &str) -> Result<(), ReplayError> {
         self.lines += 1;
-        let unreadable = |error: serde_json::Error| ReplayError::Unreadable { line: self.lines, why: error.to_string() };
+        let unreadable =
+            |error: serde_json::Error| ReplayError::Unreadable { line: self.lines, why: error.to_string() };
         let recorded: Recorded<'_> = serde_json::from_str(line).map_err(unreadable)?;
         self.commands.clear();
         self.lifecycle.handle(recorded.at, &recorded.event, &mut self.commands);
@@ -148,7 +149,12 @@ impl Step<'_> {
         let after: Vec<String> = self.after.iter().map(|after| after.text(self.event.tenure())).collect();
         let commands: Vec<String> =
             self.commands.iter().map(|command| command.text(self.event.tenure())).collect();
-        let line = format!("{:>8}  {event:<46} | {:<34} > {}", self.at.to_string(), after.join(", "), commands.join(", "));
+        let line = format!(
+            "{:>8}  {event:<46} | {:<34} > {}",
+            self.at.to_string(),
+            after.join(", "),
+            commands.join(", ")
+        );
         line.trim_end_matches([' ', '>']).to_owned()
     }
 }
@@ -186,7 +192,9 @@ impl Event {
             | Self::Fenced { tenure, .. }
             | Self::Moved { tenure, .. }
             | Self::ProcessFailed { tenure, .. }
-            | Self::Expired { timer: Timer::Retry { tenure, .. } | Timer::Budget { tenure } } => Some(*tenure),
+            | Self::Expired { timer: Timer::Retry { tenure, .. } | Timer::Budget { tenure } } => {
+                Some(*tenure)
+            }
             Self::Assigned { .. }
             | Self::Revoked { .. }
             | Self::Lost { .. }
@@ -224,7 +232,9 @@ fn list<T: fmt::Display>(items: impl IntoIterator<Item = T>) -> String {
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Assigned { rebalance, partitions } => write!(f, "assigned {rebalance} {}", list(partitions)),
+            Self::Assigned { rebalance, partitions } => {
+                write!(f, "assigned {rebalance} {}", list(partitions))
+            }
             Self::Revoked { rebalance, partitions } => write!(f, "revoked {rebalance} {}", list(partitions)),
             Self::Lost { rebalance } => write!(f, "lost {rebalance}"),
             Self::Checked { check, sight } => {
@@ -232,7 +242,8 @@ impl fmt::Display for Event {
                 match sight.topic {
                     TopicSight::Unknown => f.write_str(" topic=none"),
                     TopicSight::Known { incarnation, partitions } => {
-                        write!(f, " topic={} partitions={partitions}", Maybe(incarnation))
+                        let short = incarnation.map(|incarnation| format!("{incarnation:.14}"));
+                        write!(f, " topic={} partitions={partitions}", Maybe(short))
                     }
                 }?;
                 let Some(bounds) = &sight.bounds else { return Ok(()) };
@@ -323,7 +334,9 @@ impl Command {
             | Self::Cancel { tenure }
             | Self::AllowRebalance { tenure }
             | Self::Retire { tenure }
-            | Self::Wait { timer: Timer::Retry { tenure, .. } | Timer::Budget { tenure }, .. } => Some(*tenure),
+            | Self::Wait { timer: Timer::Retry { tenure, .. } | Timer::Budget { tenure }, .. } => {
+                Some(*tenure)
+            }
             Self::Check { .. }
             | Self::Assign { .. }
             | Self::Unassign { .. }

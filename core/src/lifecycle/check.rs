@@ -51,14 +51,23 @@ pub(super) struct Checks {
 }
 
 impl Checks {
-    /// Asks for a check whose request is sent from now on.
-    pub(super) fn want(&mut self, now: Moment, parts: CheckParts, out: &mut Vec<Command>) -> Need {
-        if self.in_flight.is_none() && self.waiting.is_none() {
-            self.send(now, parts, out);
-            return Need { check: self.last, parts };
-        }
+    /// Asks for a check whose request is sent from now on. What is asked for within one step is one request.
+    pub(super) fn want(&mut self, parts: CheckParts) -> Need {
         self.wanted = self.wanted.max(Some(parts));
         Need { check: CheckId(self.last.0 + 1), parts }
+    }
+
+    /// The step is over: sends what is wanted, unless a request is in flight or waits to be repeated.
+    pub(super) fn flush(&mut self, now: Moment, out: &mut Vec<Command>) {
+        if self.in_flight.is_some() || self.waiting.is_some() {
+            return;
+        }
+        if let Some(parts) = self.wanted.take() {
+            self.last = CheckId(self.last.0 + 1);
+            self.in_flight = Some(parts);
+            self.sent_at = now;
+            out.push(Command::Check { check: self.last, parts });
+        }
     }
 
     /// Which parts the records of a poll need: bounds too when their range has a gap or the last bounds are old.
@@ -67,18 +76,10 @@ impl Checks {
         if has_gap || !is_fresh { CheckParts::Bounds } else { CheckParts::Identity }
     }
 
-    /// An idle poll returned: checks, but at most once a second.
-    pub(super) fn idle(&mut self, now: Moment, out: &mut Vec<Command>) {
-        if self.in_flight.is_none() && self.waiting.is_none() && now.ms_since(self.sent_at) >= FRESH_MS {
-            self.send(now, CheckParts::Bounds, out);
-        }
-    }
-
-    /// A check from now on that shows the bounds, when an idle lane wants to hold its empty poll against the end.
-    pub(super) fn idle_need(&mut self, now: Moment, out: &mut Vec<Command>) -> Option<Need> {
-        let before = self.last;
-        self.idle(now, out);
-        (self.last != before).then_some(Need { check: self.last, parts: CheckParts::Bounds })
+    /// An idle poll returned: a check that shows the bounds, but at most once a second.
+    pub(super) fn idle(&mut self, now: Moment) -> Option<Need> {
+        let is_quiet = self.in_flight.is_none() && self.wanted.is_none() && self.waiting.is_none();
+        (is_quiet && now.ms_since(self.sent_at) >= FRESH_MS).then(|| self.want(CheckParts::Bounds))
     }
 
     /// The periodic timer: armed while somebody has a tenure.
@@ -96,11 +97,11 @@ impl Checks {
             return;
         }
         let age = now.ms_since(self.sent_at);
-        if age >= PERIOD_MS && self.in_flight.is_none() && self.waiting.is_none() {
-            self.send(now, CheckParts::Bounds, out);
+        if age >= PERIOD_MS {
+            self.wanted = Some(CheckParts::Bounds);
         }
         self.is_due_armed = true;
-        let after_ms = PERIOD_MS - now.ms_since(self.sent_at).min(PERIOD_MS - 1);
+        let after_ms = if age >= PERIOD_MS { PERIOD_MS } else { PERIOD_MS - age };
         out.push(Command::Wait { timer: Timer::CheckDue, after_ms });
     }
 
@@ -112,21 +113,23 @@ impl Checks {
         self.in_flight.take()
     }
 
-    /// The answer passed: remembers its bounds and asks for what else is wanted.
-    pub(super) fn passed(&mut self, now: Moment, bounds: Option<&Arc<Bounds>>, out: &mut Vec<Command>) {
+    /// The answer passed: remembers its bounds.
+    pub(super) fn passed(&mut self, bounds: Option<&Arc<Bounds>>) {
         self.attempts = 0;
         if let Some(bounds) = bounds {
             self.bounds = Some(Arc::clone(bounds));
             self.bounds_sent_at = Some(self.sent_at);
             self.suspicion = None;
         }
-        if let Some(parts) = self.wanted.take() {
-            self.send(now, parts, out);
-        }
     }
 
     /// The answer may come from a broker that is behind: asks again, or refuses when that has lasted a budget.
-    pub(super) fn suspected(&mut self, now: Moment, refusal: Refusal, out: &mut Vec<Command>) -> Option<StopReason> {
+    pub(super) fn suspected(
+        &mut self,
+        now: Moment,
+        refusal: Refusal,
+        out: &mut Vec<Command>,
+    ) -> Option<StopReason> {
         let since = self.suspicion.as_ref().map_or(now, |(_, since)| *since);
         if now.ms_since(since) >= BUDGET_MS {
             return Some(StopReason::Refused { refusal });
@@ -163,11 +166,9 @@ impl Checks {
     }
 
     /// The wait before a repetition is over.
-    pub(super) fn again(&mut self, now: Moment, wait: u32, out: &mut Vec<Command>) {
+    pub(super) fn again(&mut self, wait: u32) {
         if self.waiting == Some(wait) {
             self.waiting = None;
-            let parts = self.wanted.take().unwrap_or(CheckParts::Bounds);
-            self.send(now, parts, out);
         }
     }
 
@@ -187,13 +188,6 @@ impl Checks {
         self.waits += 1;
         self.waiting = Some(self.waits);
         out.push(Command::Wait { timer: Timer::CheckAgain { wait: self.waits }, after_ms });
-    }
-
-    fn send(&mut self, now: Moment, parts: CheckParts, out: &mut Vec<Command>) {
-        self.last = CheckId(self.last.0 + 1);
-        self.in_flight = Some(parts);
-        self.sent_at = now;
-        out.push(Command::Check { check: self.last, parts });
     }
 }
 

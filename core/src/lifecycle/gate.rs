@@ -112,7 +112,12 @@ impl Gate {
     }
 
     /// A tenure ended by a fence. When the assignment stands nobody else will come: the member rejoins in a while.
-    pub(super) fn fenced(&mut self, now: Moment, partition: Partition, out: &mut Vec<Command>) -> Option<StopReason> {
+    pub(super) fn fenced(
+        &mut self,
+        now: Moment,
+        partition: Partition,
+        out: &mut Vec<Command>,
+    ) -> Option<StopReason> {
         if !self.is_assigned {
             return None;
         }

@@ -6,22 +6,25 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{Moment, Partition, RebalanceId, TenureId};
-use crate::source::boundary::{Bounds, Declared, Sight, Verdict};
+use crate::ids::{Moment, Partition, TenureId};
+use crate::source::boundary::Declared;
 
-use check::{CheckFailure, Checks, Need};
-use command::{CheckId, CheckParts, Command, Timer};
-use event::{Event, Failure};
-use gate::{Gate, Order};
+use check::{Checks, Need};
+use command::{CheckParts, Command, Timer};
+use event::Event;
+use gate::Gate;
 use lanes::Lanes;
 use stop::StopReason;
 use tenure::{Input, State, Tenure, Turn};
 
 mod check;
 pub mod command;
+mod drain;
 pub mod event;
 mod gate;
+mod judge;
 mod lanes;
+mod rebalance;
 pub mod stop;
 mod tenure;
 
@@ -126,15 +129,7 @@ pub struct After {
 
 impl Shared {
     fn want(&mut self, parts: CheckParts) -> Need {
-        self.checks.want(self.now, parts, &mut self.out)
-    }
-
-    fn check_idle(&mut self) {
-        self.checks.idle(self.now, &mut self.out);
-    }
-
-    fn idle_need(&mut self) -> Option<Need> {
-        self.checks.idle_need(self.now, &mut self.out)
+        self.checks.want(parts)
     }
 
     fn allow_rebalance(&mut self, tenure: TenureId) {
@@ -275,7 +270,7 @@ impl Lifecycle {
             return Turn::Late;
         };
         let turn = tenure.turn(&mut self.shared, input);
-        self.after.push(tenure.after());
+        note(&mut self.after, tenure);
         if tenure.state == State::Gone {
             self.tenures.remove(&id);
         }
@@ -295,10 +290,11 @@ impl Lifecycle {
     fn got_lock(&mut self, id: TenureId) {
         let after = &mut self.after;
         self.tenures.retain(|other, tenure| {
-            let is_resolved = other.partition == id.partition && *other != id && tenure.state == State::Unresolved;
+            let is_resolved =
+                other.partition == id.partition && *other != id && tenure.state == State::Unresolved;
             if is_resolved {
                 tenure.state = State::Gone;
-                after.push(tenure.after());
+                note(after, tenure);
             }
             !is_resolved
         });
@@ -309,145 +305,19 @@ impl Lifecycle {
         let (shared, after) = (&mut self.shared, &mut self.after);
         self.tenures.retain(|_, tenure| {
             if chosen(tenure) && tenure.turn(shared, input) == Turn::Done {
-                after.push(tenure.after());
+                note(after, tenure);
             }
             tenure.state != State::Gone
         });
     }
 
-    fn assigned(&mut self, rebalance: RebalanceId, partitions: &[Partition]) -> Turn {
-        match self.shared.gate.order(rebalance) {
-            Order::Next => {}
-            Order::Stale => return self.late_rebalance(),
-            Order::Unheard => return Turn::Impossible,
-        }
-        // The assignment is the whole one: what the member held before is not its any more.
-        self.turn_each(Input::Lost, |_| true);
-        self.shared.gate.assigned(rebalance);
-        if self.phase != Phase::Running {
-            return Turn::Done;
-        }
-        for partition in partitions {
-            let number = self.numbers.entry(*partition).or_insert(0);
-            *number += 1;
-            let id = TenureId { partition: *partition, number: *number };
-            let tenure = Tenure::begin(id, rebalance, &mut self.shared);
-            self.after.push(tenure.after());
-            self.tenures.insert(id, tenure);
-        }
-        if !partitions.is_empty() {
-            self.shared.checks.arm_due(&mut self.shared.out);
-        }
-        Turn::Done
-    }
-
-    fn revoked(&mut self, rebalance: RebalanceId, partitions: &[Partition]) -> Turn {
-        match self.shared.gate.order(rebalance) {
-            Order::Next => {}
-            Order::Stale => return self.late_rebalance(),
-            Order::Unheard => return Turn::Impossible,
-        }
-        self.shared.gate.revoked(rebalance, &mut self.shared.out);
-        self.turn_each(Input::Revoked, |tenure| partitions.contains(&tenure.id.partition));
-        Turn::Done
-    }
-
-    fn lost(&mut self, rebalance: RebalanceId) -> Turn {
-        match self.shared.gate.order(rebalance) {
-            Order::Next => {}
-            Order::Stale => return self.late_rebalance(),
-            Order::Unheard => return Turn::Impossible,
-        }
-        self.turn_each(Input::Lost, |_| true);
-        self.shared.gate.lost(rebalance, &mut self.shared.out);
-        Turn::Done
-    }
-
-    fn late_rebalance(&mut self) -> Turn {
-        self.counters.late_rebalances += 1;
-        Turn::Late
-    }
-
-    fn checked(&mut self, check: CheckId, sight: &Sight) -> Turn {
-        let Some(parts) = self.shared.checks.answered(check) else { return Turn::Impossible };
-        if self.phase != Phase::Running {
-            return Turn::Late;
-        }
-        match self.judge(sight) {
-            Verdict::Pass => {}
-            Verdict::AskAgain(refusal) => {
-                let (now, out) = (self.shared.now, &mut self.shared.out);
-                if let Some(reason) = self.shared.checks.suspected(now, refusal, out) {
-                    self.shared.stop(reason);
-                }
-                return Turn::Done;
-            }
-            Verdict::Refuse(refusal) => {
-                self.shared.stop(StopReason::Refused { refusal });
-                return Turn::Done;
-            }
-        }
-        let is_served = |need: Need| need.is_served_by(check, parts);
-        let (now, out) = (self.shared.now, &mut self.shared.out);
-        self.shared.checks.passed(now, sight.bounds.as_ref(), out);
-        for tenure in self.tenures.values_mut() {
-            tenure.hold_empty_poll(&self.shared, is_served);
-        }
-        self.turn_each(Input::Passed, |tenure| tenure.need().is_some_and(is_served));
-        Turn::Done
-    }
-
-    /// The identity, then what holds for the whole source, then each frontier that is held.
-    fn judge(&self, sight: &Sight) -> Verdict {
-        let source = &self.shared.settings.source;
-        let of_topic = source.judge_topic(sight.topic);
-        let Some(bounds) = sight.bounds.as_deref().filter(|_| of_topic == Verdict::Pass) else { return of_topic };
-        let of_source = source.judge_bounds(bounds);
-        if of_source != Verdict::Pass {
-            return of_source;
-        }
-        self.judge_frontiers(bounds)
-    }
-
-    fn judge_frontiers(&self, bounds: &Bounds) -> Verdict {
-        let source = &self.shared.settings.source;
-        self.tenures
-            .values()
-            .filter(|tenure| tenure.is_living())
-            .filter_map(|tenure| Some(source.judge_frontier(bounds, tenure.id.partition, tenure.hold?.frontier)))
-            .find(|verdict| *verdict != Verdict::Pass)
-            .unwrap_or(Verdict::Pass)
-    }
-
-    fn check_failed(&mut self, check: CheckId, failure: &Failure) -> Turn {
-        if self.shared.checks.answered(check).is_none() {
-            return Turn::Impossible;
-        }
-        if self.phase != Phase::Running {
-            return Turn::Late;
-        }
-        let waiting = self.tenures.values().find(|tenure| tenure.need().is_some());
-        let awaited = waiting.map(|tenure| (tenure.id, tenure.state.word()));
-        let ends = self.shared.checks.failed(failure, awaited.is_some(), &mut self.shared.out);
-        match (ends, awaited) {
-            (Some(CheckFailure::Broken(why)), _) => self.shared.stop(StopReason::Broken { why }),
-            (Some(CheckFailure::Spent(why)), Some((tenure, doing))) => {
-                self.shared.stop(StopReason::AttemptsSpent { tenure, doing: doing.to_owned(), why });
-            }
-            (Some(CheckFailure::Spent(_)) | None, _) => {}
-        }
-        Turn::Done
-    }
-
     fn expired(&mut self, timer: Timer) -> Turn {
         let (now, out) = (self.shared.now, &mut self.shared.out);
         match timer {
-            Timer::Retry { tenure, wait } => {
-                match self.tenures.get(&tenure) {
-                    Some(found) if found.is_waiting_for(wait) => self.turn(tenure, Input::RetryDue),
-                    Some(_) | None => Turn::Late,
-                }
-            }
+            Timer::Retry { tenure, wait } => match self.tenures.get(&tenure) {
+                Some(found) if found.is_waiting_for(wait) => self.turn(tenure, Input::RetryDue),
+                Some(_) | None => Turn::Late,
+            },
             Timer::Budget { tenure } => {
                 let found = self.tenures.get_mut(&tenure);
                 if found.is_some_and(|found| found.budget_expired(&mut self.shared)) {
@@ -456,7 +326,7 @@ impl Lifecycle {
                 Turn::Late
             }
             Timer::CheckAgain { wait } => {
-                self.shared.checks.again(now, wait, out);
+                self.shared.checks.again(wait);
                 Turn::Done
             }
             Timer::CheckDue => {
@@ -488,44 +358,6 @@ impl Lifecycle {
         }
     }
 
-    /// Cancels the statements of tenures that are over.
-    fn cut(&mut self) {
-        for tenure in self.tenures.values_mut().filter(|tenure| !tenure.is_living()) {
-            if matches!(tenure.state, State::Ending(_) | State::Settling) {
-                tenure.cut(&mut self.shared);
-            }
-        }
-    }
-
-    fn ask_to_stop(&mut self, reason: StopReason) -> Turn {
-        self.shared.stop(reason);
-        Turn::Done
-    }
-
-    fn drain_expired(&mut self) -> Turn {
-        let Phase::Draining { reason, is_cut } = &mut self.phase else { return Turn::Late };
-        if !*is_cut {
-            *is_cut = true;
-            self.cut();
-            self.shared.out.push(Command::Wait { timer: Timer::Drain, after_ms: CUT_MS });
-            return Turn::Done;
-        }
-        // An answer that never came leaves its outcome unknown.
-        let left = self.tenures.values().find_map(Tenure::left_unknown);
-        if let Some(unknown) = left.filter(|_| reason.is_orderly()) {
-            *reason = unknown;
-        }
-        self.tenures.clear();
-        Turn::Done
-    }
-
-    fn closed(&mut self) -> Turn {
-        let Phase::Closing(reason) = &self.phase else { return Turn::Impossible };
-        self.shared.out.push(Command::Stop { reason: reason.clone() });
-        self.phase = Phase::Over;
-        Turn::Done
-    }
-
     fn impossible(&mut self, event: &Event) {
         let state = match self.after.last() {
             Some(after) => format!("{} was {}", after.tenure, after.state),
@@ -535,77 +367,12 @@ impl Lifecycle {
         self.shared.out.push(Command::Stop { reason });
         self.phase = Phase::Over;
     }
+}
 
-    /// What follows for everybody: the end of the stream, free lanes, the callbacks that wait.
-    fn settle(&mut self) {
-        if let Some(reason) = self.shared.stopping.take() {
-            self.drain(reason);
-        }
-        if self.shared.is_running {
-            while let Some(id) = self.shared.lanes.grant() {
-                self.turn(id, Input::Granted);
-            }
-        }
-        match &self.phase {
-            Phase::Running => self.settle_gate(),
-            Phase::Draining { reason, .. } => {
-                if self.tenures.is_empty() {
-                    self.shared.out.push(Command::Close);
-                    self.phase = Phase::Closing(reason.clone());
-                } else {
-                    self.settle_gate();
-                }
-            }
-            // The gate stands open.
-            Phase::Closing(_) | Phase::Over => {}
-        }
-    }
-
-    fn drain(&mut self, reason: StopReason) {
-        match &mut self.phase {
-            Phase::Running => {
-                self.phase = Phase::Draining { reason, is_cut: false };
-                self.shared.is_running = false;
-                self.shared.out.push(Command::Wait { timer: Timer::Drain, after_ms: DRAIN_MS });
-                self.turn_each(Input::Drained, |_| true);
-                // Settling inside the drain may have found an outcome that stays unknown.
-                if let Some(reason) = self.shared.stopping.take() {
-                    self.drain(reason);
-                }
-            }
-            Phase::Draining { reason: first, .. } | Phase::Closing(first) => {
-                if first.is_orderly() && !reason.is_orderly() {
-                    *first = reason;
-                }
-            }
-            Phase::Over => {}
-        }
-    }
-
-    fn settle_gate(&mut self) {
-        if let Some(rebalance) = self.shared.gate.assigning
-            && !self.tenures.values().any(|tenure| tenure.rebalance == rebalance && tenure.is_unplaced())
-        {
-            self.shared.gate.assigning = None;
-            let after = &mut self.after;
-            let positions = self.tenures.values_mut().filter_map(|tenure| {
-                let position = tenure.place()?;
-                after.push(tenure.after());
-                Some(position)
-            });
-            self.shared.out.push(Command::Assign { rebalance, positions: positions.collect() });
-        }
-        let must_wait = || self.tenures.values().any(Tenure::holds_gate);
-        if let Some(rebalance) = self.shared.gate.revoking
-            && !must_wait()
-        {
-            self.shared.gate.revoking = None;
-            self.shared.out.push(Command::Unassign { rebalance });
-        }
-        if self.shared.gate.is_leaving() && self.shared.is_running && !must_wait() {
-            self.shared.gate.rejoin(&mut self.shared.out);
-        }
-    }
+/// Puts a tenure on record, once, as it is now.
+fn note(after: &mut Vec<After>, tenure: &Tenure) {
+    after.retain(|noted| noted.tenure != tenure.id);
+    after.push(tenure.after());
 }
 
 impl Tenure {

@@ -135,7 +135,10 @@ impl fmt::Display for StopReason {
                 write!(f, "could not finish {tenure} in 20s: still {doing}; the worker stops, start it again")
             }
             Self::AttemptsSpent { tenure, doing, why } => {
-                write!(f, "could not finish {tenure}: {doing} failed three times, {why}; the worker stops, start it again")
+                write!(
+                    f,
+                    "could not finish {tenure}: {doing} failed three times, {why}; the worker stops, start it again"
+                )
             }
             Self::Broken { why } => write!(f, "{why}; the worker stops"),
             Self::Impossible { state, event } => write!(

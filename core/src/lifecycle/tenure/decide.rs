@@ -93,7 +93,8 @@ impl Tenure {
         if records > 1 {
             self.batch.ends.push(range.from + records / 2);
         } else if self.batch.is_refused {
-            let why = format!("could not quarantine offset {}: postgres refused that too, {why}", range.first);
+            let why =
+                format!("could not quarantine offset {}: postgres refused that too, {why}", range.first);
             return self.stop(shared, StopReason::Broken { why });
         } else {
             self.batch.is_refused = true;

@@ -91,7 +91,9 @@ impl Tenure {
                 self.cut(shared);
                 Turn::Done
             }
-            (_, Input::Passed | Input::RetryDue | Input::Granted | Input::Revoked | Input::Drained) => Turn::Late,
+            (_, Input::Passed | Input::RetryDue | Input::Granted | Input::Revoked | Input::Drained) => {
+                Turn::Late
+            }
             (_, answers!(claim, observe, seek, probe, poll, process)) => Turn::Impossible,
         }
     }

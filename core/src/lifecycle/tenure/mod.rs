@@ -354,7 +354,9 @@ impl Tenure {
     fn wait(&mut self, shared: &mut Shared, after_ms: u64, then: Then) -> Turn {
         self.waits += 1;
         self.state = State::Waiting(then);
-        shared.out.push(Command::Wait { timer: Timer::Retry { tenure: self.id, wait: self.waits }, after_ms });
+        shared
+            .out
+            .push(Command::Wait { timer: Timer::Retry { tenure: self.id, wait: self.waits }, after_ms });
         Turn::Done
     }
 
@@ -441,4 +443,3 @@ impl State {
         }
     }
 }
-

@@ -57,7 +57,8 @@ impl Tenure {
         let is_ascending = offsets.windows(2).all(|pair| pair[0] < pair[1]);
         let expected = hold.frontier.next_offset();
         let is_probed = self.position.probe == Some(ProbeSight::Record(*first));
-        if !is_ascending || *first < expected || !(self.position.is_proven || *first == expected || is_probed) {
+        if !is_ascending || *first < expected || !(self.position.is_proven || *first == expected || is_probed)
+        {
             self.give_back(shared);
             self.forget_tail(*first);
             return self.missed(shared);
@@ -88,7 +89,7 @@ impl Tenure {
 
     fn poll_empty(&mut self, shared: &mut Shared) -> Turn {
         if self.position.is_proven {
-            shared.check_idle();
+            shared.checks.idle(shared.now);
             return self.poll(shared);
         }
         if self.position.must_probe {
@@ -103,7 +104,7 @@ impl Tenure {
             return self.missed(shared);
         }
         // An empty poll proves nothing until an end that was asked for after it says that nothing is there.
-        if let Some(need) = shared.idle_need() {
+        if let Some(need) = shared.checks.idle(shared.now) {
             self.position.need = Some(need);
         }
         self.poll(shared)
@@ -141,7 +142,8 @@ impl Tenure {
             self.position.misses += 1;
             if self.position.misses >= MAX_SEEKS {
                 let Some(hold) = self.hold else { return Turn::Impossible };
-                return self.stop(shared, StopReason::SeekNotTaken { tenure: self.id, frontier: hold.frontier });
+                return self
+                    .stop(shared, StopReason::SeekNotTaken { tenure: self.id, frontier: hold.frontier });
             }
         }
         self.begin_budget(shared);

@@ -1,0 +1,468 @@
+//! One story per rule; the name is the claim.
+
+use amends_core::ids::{Offset, Partition, RebalanceId};
+use amends_core::lifecycle::command::{CheckId, CheckParts, Timer};
+use amends_core::lifecycle::event::{Event, Failure, PollFailure, ProbeSight, ProcessFailure};
+use amends_core::source::boundary::{LogSpan, Sink, TopicSight};
+use insta::assert_snapshot;
+
+use crate::story::{Story, again, id, incarnation};
+
+#[test]
+fn happy_path_checks_claims_reads_back_seeks_and_decides() {
+    let mut story = Story::processing();
+    story.after(4).committed("0#1").after(1_000).poll_empty("0#1");
+    assert_snapshot!(story.trace());
+}
+
+// Rule 1.
+
+#[test]
+fn a_check_counts_only_for_polls_before_its_request() {
+    let mut story = Story::with(2, Sink::Ledger, 2);
+    story.assigned(1, &[0, 1]).checked(1).claimed("0#1", 1, 0).claimed("1#1", 1, 0);
+    story.observed("0#1", 1, 0).observed("1#1", 1, 0).checked(2).checked(3);
+    story.sought("0#1").sought("1#1").polled("0#1", &[0]);
+    // The request for 0#1 is out; the poll of 1#1 comes after it and needs the next one.
+    story.polled("1#1", &[0]).checked(4);
+    assert_eq!(story.last_check(), Some(CheckParts::Identity));
+    story.checked_identity(5);
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn a_gap_needs_bounds_and_fresh_bounds_serve_the_rest() {
+    let mut story = Story::polling(0);
+    story.polled("0#1", &[0, 1]);
+    assert_eq!(story.last_check(), Some(CheckParts::Identity));
+    story.checked_identity(3).committed("0#1").polled("0#1", &[4]);
+    assert_eq!(story.last_check(), Some(CheckParts::Bounds));
+    story.checked(4).committed("0#1").after(1_001).polled("0#1", &[5]);
+    assert_eq!(story.last_check(), Some(CheckParts::Bounds));
+}
+
+#[test]
+fn a_recreated_topic_is_refused_at_once() {
+    let mut story = Story::polling(0);
+    story.source.topic = TopicSight::Known { incarnation: Some(incarnation(8)), partitions: 1 };
+    story.polled("0#1", &[0]).checked(3);
+    assert_snapshot!(format!("{}\n{}", story.close(), story.trace()));
+}
+
+#[test]
+fn a_missing_topic_is_asked_again_until_the_budget_ends() {
+    let mut story = Story::new(1);
+    story.source.topic = TopicSight::Unknown;
+    story.assigned(1, &[0]).checked(1).after(200).expired(Timer::CheckAgain { wait: 1 }).checked(2);
+    story.after(19_800).expired(Timer::Budget { tenure: id("0#1") });
+    assert_snapshot!(format!("{}\n{}", story.close(), story.trace()));
+}
+
+#[test]
+fn a_background_check_that_fails_is_repeated_and_never_stops() {
+    let mut story = Story::polling(0);
+    for check in 3..7 {
+        story.after(1_000).poll_empty("0#1");
+        story.event(Event::CheckFailed { check: CheckId(check), failure: again("the broker did not answer in 5s") });
+    }
+    assert_eq!(story.stopped(), None);
+}
+
+#[test]
+fn an_awaited_check_fails_three_times_and_stops() {
+    let mut story = Story::new(1);
+    story.assigned(1, &[0]);
+    for (check, wait) in [(1, 1), (2, 2), (3, 3)] {
+        story.event(Event::CheckFailed { check: CheckId(check), failure: again("the broker did not answer in 5s") });
+        story.after(100).expired(Timer::CheckAgain { wait });
+    }
+    assert_snapshot!(format!("{}\n{}", story.close(), story.trace()));
+}
+
+#[test]
+fn an_idle_source_is_checked_every_five_seconds() {
+    let mut story = Story::polling(0);
+    story.event(Event::PollFailed { tenure: id("0#1"), failure: PollFailure::Again("no broker".to_owned()) });
+    story.after(4_998).expired(Timer::CheckDue).after(5).expired(Timer::CheckDue);
+    assert_snapshot!(story.trace());
+}
+
+// Rule 2.
+
+#[test]
+fn a_claim_is_kept_only_when_the_row_shows_its_own_token() {
+    let mut story = Story::new(1);
+    story.assigned(1, &[0]).checked(1).claimed("0#1", 4, 0).observed("0#1", 5, 0);
+    assert_snapshot!(story.trace());
+}
+
+// Rule 3.
+
+#[test]
+fn a_planted_group_offset_is_probed_and_the_lane_seeks_afresh() {
+    let mut story = Story::polling(1);
+    story.polled("0#1", &[5]);
+    story.event(Event::Probed { tenure: id("0#1"), sight: ProbeSight::Record(Offset(1)) }).checked(3);
+    story.sought("0#1").polled("0#1", &[1, 2, 3, 4, 5]).checked(4);
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn a_gap_before_the_first_record_is_believed_after_a_probe_that_agrees() {
+    let mut story = Story::polling(1);
+    story.polled("0#1", &[5]);
+    story.event(Event::Probed { tenure: id("0#1"), sight: ProbeSight::Record(Offset(5)) }).checked(3);
+    story.sought("0#1").polled("0#1", &[5]);
+    assert_eq!(story.last_check(), Some(CheckParts::Bounds));
+    story.checked(4);
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn an_empty_first_poll_below_the_end_is_probed() {
+    let mut story = Story::polling(1);
+    story.after(1_000).poll_empty("0#1").checked(3).after(1_000).poll_empty("0#1");
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn a_control_tail_is_left_alone_and_the_record_after_it_probed() {
+    let mut story = Story::polling(8);
+    story.after(1_000).poll_empty("0#1").checked(3).after(1_000).poll_empty("0#1");
+    story.event(Event::Probed { tenure: id("0#1"), sight: ProbeSight::Tail(Offset(10)) }).checked(4).sought("0#1");
+    for check in 5..7 {
+        story.after(1_000).poll_empty("0#1").checked(check);
+    }
+    story.polled("0#1", &[10]);
+    story.event(Event::Probed { tenure: id("0#1"), sight: ProbeSight::Record(Offset(10)) });
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn a_seek_that_never_takes_stops_after_three() {
+    let mut story = Story::polling(1);
+    story.polled("0#1", &[5]);
+    story.event(Event::Probed { tenure: id("0#1"), sight: ProbeSight::Record(Offset(1)) });
+    for check in 3..6 {
+        story.checked(check).sought("0#1").polled("0#1", &[5]);
+    }
+    assert_snapshot!(format!("{}\n{}", story.close(), story.trace()));
+}
+
+#[test]
+fn a_position_outside_of_the_log_is_probed() {
+    let mut story = Story::polling(1);
+    let failure = PollFailure::Reset("offset 99 is out of range".to_owned());
+    story.event(Event::PollFailed { tenure: id("0#1"), failure });
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn records_below_the_frontier_are_thrown_away_and_probed() {
+    let mut story = Story::processing();
+    story.committed("0#1").polled("0#1", &[1, 2, 3]);
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn one_assign_per_assigned_also_an_empty_one() {
+    let mut story = Story::new(2);
+    story.assigned(1, &[]);
+    story.assigned(2, &[0, 1]).checked(1).claimed("0#1", 1, 0).observed("0#1", 1, 0).checked(2);
+    // 1#1 is fenced before it is placed: the assignment is given without it, and the member rejoins.
+    story.claimed("1#1", 1, 0).observed("1#1", 2, 0);
+    assert_snapshot!(story.trace());
+}
+
+// Rule 4.
+
+#[test]
+fn lanes_bound_the_decisions_side_by_side() {
+    let mut story = Story::with(2, Sink::Ledger, 1);
+    story.assigned(1, &[0, 1]).checked(1).claimed("0#1", 1, 0).claimed("1#1", 1, 0);
+    story.observed("0#1", 1, 0).observed("1#1", 1, 0).checked(2).checked(3);
+    story.sought("0#1").sought("1#1").polled("0#1", &[0]).polled("1#1", &[0]).checked(4).checked(5);
+    story.committed("0#1");
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn a_range_that_touches_too_many_rows_is_given_in_parts() {
+    let mut story = Story::processing();
+    story.process_failed("0#1", ProcessFailure::TooLarge { fit: 2 }).committed("0#1").committed("0#1");
+    assert_snapshot!(story.trace());
+}
+
+// Rule 5.
+
+#[test]
+fn an_unknown_commit_that_committed_is_not_applied_again() {
+    let mut story = Story::processing();
+    story.commit_unknown("0#1").observed("0#1", 1, 3);
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn an_unknown_commit_that_did_not_commit_is_tried_again() {
+    let mut story = Story::processing();
+    story.commit_unknown("0#1").observed("0#1", 1, 0).after(100).retry("0#1", 1).committed("0#1");
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn an_unknown_commit_under_another_token_retires() {
+    let mut story = Story::processing();
+    story.commit_unknown("0#1").observed("0#1", 2, 3);
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn an_unknown_commit_at_another_frontier_retires() {
+    let mut story = Story::processing();
+    story.commit_unknown("0#1").observed("0#1", 1, 2);
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn the_third_failed_read_of_an_unknown_commit_stops_unresolved() {
+    let mut story = Story::processing();
+    story.commit_unknown("0#1").observe_failed("0#1").after(100).retry("0#1", 1);
+    story.observe_failed("0#1").after(200).retry("0#1", 2).observe_failed("0#1");
+    assert_snapshot!(format!("{}\n{}", story.close(), story.trace()));
+}
+
+// Rule 6.
+
+#[test]
+fn an_unknown_claim_is_read_and_then_made_afresh() {
+    let mut story = Story::new(1);
+    story.assigned(1, &[0]).checked(1);
+    story.event(Event::ClaimUnknown { tenure: id("0#1"), why: "the connection was cut".to_owned() });
+    story.observed("0#1", 1, 0).claimed("0#1", 2, 0).observed("0#1", 2, 0);
+    assert_snapshot!(story.trace());
+}
+
+// Rule 7.
+
+#[test]
+fn a_fenced_member_rejoins_and_stops_contended_at_the_fifth_time() {
+    let mut story = Story::new(1);
+    let mut check = 1;
+    for round in 1..=5 {
+        let tenure = format!("0#{round}");
+        story.event(Event::Assigned {
+            rebalance: RebalanceId { member: round, number: 1 },
+            partitions: vec![Partition(0)],
+        });
+        story.checked(check).claimed(&tenure, i64::from(round) * 2, 0).observed(&tenure, i64::from(round) * 2 + 1, 0);
+        check += 1;
+        story.after(1_000 << (round - 1)).expired(Timer::Rejoin { wait: round });
+    }
+    assert_snapshot!(format!("{}\n{}", story.close(), story.trace()));
+}
+
+#[test]
+fn a_rebalance_cancels_a_pending_rejoin() {
+    let mut story = Story::processing();
+    story.fenced("0#1", 2).revoked(2, &[0]).after(1_000).expired(Timer::Rejoin { wait: 1 });
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn an_idle_owner_reads_its_row_and_retires_when_a_failover_lost_it() {
+    let mut story = Story::processing();
+    story.committed("0#1");
+    for _ in 0..5 {
+        story.after(1_000).poll_empty("0#1");
+    }
+    story.observe_failed("0#1").after(1_000).poll_empty("0#1").observed("0#1", 1, 0);
+    assert_snapshot!(story.trace());
+}
+
+// Rule 8.
+
+#[test]
+fn an_operation_has_three_attempts() {
+    let mut story = Story::processing();
+    for wait in 1..=3 {
+        story.process_failed("0#1", ProcessFailure::Attempt(again("40001"))).after(100).retry("0#1", wait);
+    }
+    assert_snapshot!(format!("{}\n{}", story.close(), story.trace()));
+}
+
+#[test]
+fn a_refused_connect_is_no_attempt_and_the_budget_ends_it() {
+    let mut story = Story::processing();
+    for wait in 1..=6 {
+        let failure = Failure::Unreached("connection refused".to_owned());
+        story.process_failed("0#1", ProcessFailure::Attempt(failure)).after(200).retry("0#1", wait);
+    }
+    assert_eq!(story.stopped(), None);
+    story.after(19_000).expired(Timer::Budget { tenure: id("0#1") });
+    assert_snapshot!(story.trace());
+}
+
+// Rules 9 and 10.
+
+#[test]
+fn a_revocation_waits_for_the_decision_in_flight() {
+    let mut story = Story::processing();
+    story.revoked(2, &[0]).after(5).committed("0#1");
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn a_revocation_waits_no_longer_than_the_budget() {
+    let mut story = Story::processing();
+    let rebalance = RebalanceId { member: 1, number: 2 };
+    story.revoked(2, &[0]).after(20_000).expired(Timer::Rebalance { rebalance });
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn a_revoked_claim_is_cancelled_and_answered_before_the_group_goes_on() {
+    let mut story = Story::new(1);
+    story.assigned(1, &[0]).checked(1).revoked(2, &[0]);
+    story.event(Event::ClaimFailed { tenure: id("0#1"), failure: again("57014") });
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn a_lost_partition_is_answered_at_once_and_its_statement_cancelled() {
+    let mut story = Story::processing();
+    story.lost(2).commit_unknown("0#1").assigned(3, &[0]).checked(4).claimed("0#2", 2, 3);
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn an_assignment_over_a_living_tenure_ends_it_as_lost() {
+    let mut story = Story::processing();
+    story.assigned(2, &[0]).committed("0#1");
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn rebalances_of_older_members_and_numbers_change_nothing() {
+    let mut story = Story::polling(0);
+    story.revoked(1, &[0]).lost(1);
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn a_late_answer_changes_nothing_and_a_late_ticket_comes_straight_back() {
+    let mut story = Story::polling(0);
+    story.revoked(2, &[0]).polled("0#1", &[0]);
+    assert_snapshot!(story.trace());
+}
+
+// Rule 11.
+
+#[test]
+fn aborted_records_move_the_frontier_with_the_next_visible_one() {
+    let mut story = Story::polling(0);
+    story.polled("0#1", &[0]).checked(3).committed("0#1").polled("0#1", &[4]).checked(4).committed("0#1");
+    assert_snapshot!(story.trace());
+}
+
+// Rule 12.
+
+#[test]
+fn a_record_that_postgres_refuses_is_isolated_by_bisection() {
+    let mut story = Story::polling(0);
+    story.polled("0#1", &[0, 1, 3, 4]).checked(3);
+    // Offset 3 is the one: the left half passes, then the right half is halved, then 3 is quarantined, then 4.
+    story.refused("0#1").committed("0#1").refused("0#1").refused("0#1").committed("0#1").committed("0#1");
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn a_refused_quarantine_stops() {
+    let mut story = Story::polling(0);
+    story.polled("0#1", &[0]).checked(3).refused("0#1").refused("0#1");
+    assert_snapshot!(format!("{}\n{}", story.close(), story.trace()));
+}
+
+// Rule 13.
+
+#[test]
+fn a_shutdown_lets_the_decision_land_and_closes() {
+    let mut story = Story::processing();
+    story.event(Event::ShutdownRequested).after(5).committed("0#1");
+    assert_snapshot!(format!("{}\n{}", story.close(), story.trace()));
+}
+
+#[test]
+fn a_shutdown_reads_an_unknown_outcome_once_more() {
+    let mut story = Story::processing();
+    story.event(Event::ShutdownRequested).commit_unknown("0#1").observed("0#1", 1, 3);
+    assert_snapshot!(format!("{}\n{}", story.close(), story.trace()));
+}
+
+#[test]
+fn a_shutdown_that_cannot_read_the_outcome_is_unresolved() {
+    let mut story = Story::processing();
+    story.event(Event::ShutdownRequested).commit_unknown("0#1").observe_failed("0#1");
+    assert_snapshot!(format!("{}\n{}", story.close(), story.trace()));
+}
+
+#[test]
+fn a_pause_drains_and_leaves_the_group() {
+    let mut story = Story::polling(0);
+    story.event(Event::PauseRequested);
+    assert_snapshot!(format!("{}\n{}", story.close(), story.trace()));
+}
+
+#[test]
+fn a_drain_that_hangs_is_cut_and_ends() {
+    let mut story = Story::processing();
+    story.event(Event::StopRequested).after(12_000).expired(Timer::Drain).after(3_000).expired(Timer::Drain);
+    assert_snapshot!(format!("{}\n{}", story.close(), story.trace()));
+}
+
+// Section 2.
+
+#[test]
+fn an_answer_that_nobody_asked_for_stops_the_process() {
+    let mut story = Story::polling(0);
+    story.committed("0#1");
+    assert_snapshot!(story.trace());
+    assert!(story.stopped().is_some());
+}
+
+// The boundary, per sink.
+
+#[test]
+fn partitions_that_grew_are_refused_by_the_ledger_alone() {
+    for (sink, is_refused) in [(Sink::Ledger, true), (Sink::Archive, false), (Sink::Workflow, false)] {
+        let mut story = Story::with(1, sink, 1);
+        story.source.topic = TopicSight::Known { incarnation: Some(incarnation(7)), partitions: 2 };
+        story.assigned(1, &[0]).checked(1);
+        assert_eq!(story.commands().iter().any(|c| c.to_string() == "close"), is_refused, "{sink:?}");
+    }
+}
+
+#[test]
+fn a_log_that_starts_above_the_frontier_is_refused_by_every_sink() {
+    for sink in [Sink::Ledger, Sink::Archive, Sink::Workflow] {
+        let mut story = Story::with(1, sink, 1);
+        story.assigned(1, &[0]).checked(1).claimed("0#1", 1, 4).observed("0#1", 1, 4);
+        story.source.bounds.logs = vec![Some(LogSpan { start: Offset(6), end: Offset(9) })];
+        story.checked(2);
+        assert_snapshot!(format!("start_above_frontier_{sink:?}"), story.close());
+    }
+}
+
+#[test]
+fn a_frontier_above_the_end_is_asked_again_and_then_refused() {
+    let mut story = Story::new(1);
+    story.assigned(1, &[0]).checked(1).claimed("0#1", 1, 12).observed("0#1", 1, 12);
+    for (check, wait) in (2..).zip(1..=100) {
+        story.checked(check).after(200).expired(Timer::CheckAgain { wait });
+    }
+    story.checked(102);
+    assert_eq!(
+        story.close(),
+        "source refused: expected partition 0 to reach the stored frontier 12, its read-committed end is 10; \
+         nothing was written, and the worker stops"
+    );
+}
