@@ -41,12 +41,26 @@ impl Header {
     }
 }
 
-/// A journal that is replayed line by line through a fresh reducer.
+/// A journal that is replayed line by line, each run of a worker in it through a fresh reducer.
 #[derive(Debug)]
 pub struct Replay {
     lifecycle: Lifecycle,
     commands: Vec<Command>,
-    lines: u64,
+    line: u64,
+    replayed: Replayed,
+    /// A line that ends in its middle, as a killed worker leaves it: excused when nothing of its run follows.
+    torn: Option<ReplayError>,
+}
+
+/// What was replayed with equal commands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Replayed {
+    /// Runs of a worker: headers.
+    pub runs: u64,
+    /// Steps.
+    pub steps: u64,
+    /// Runs whose last line was torn; it was left out.
+    pub torn: u64,
 }
 
 /// Why a journal does not replay.
@@ -87,42 +101,79 @@ impl Replay {
     /// # Errors
     /// When it is not the header of a journal in a known format.
     pub fn begin(header: &str) -> Result<Self, ReplayError> {
-        let unreadable = |why: String| ReplayError::Unreadable { line: 1, why };
-        let header: Header = serde_json::from_str(header).map_err(|error| unreadable(error.to_string()))?;
-        if header.journal != 1 {
-            return Err(unreadable(format!("journal format {} is unknown, 1 is known", header.journal)));
-        }
-        Ok(Self { lifecycle: Lifecycle::new(header.settings), commands: Vec::new(), lines: 1 })
+        Ok(Self {
+            lifecycle: Lifecycle::new(read_header(header, 1)?),
+            commands: Vec::new(),
+            line: 1,
+            replayed: Replayed { runs: 1, ..Replayed::default() },
+            torn: None,
+        })
     }
 
-    /// Feeds the next line's event and compares the commands, byte for byte.
+    /// Feeds the next line's event and compares the commands, byte for byte; a header begins the next run.
     ///
     /// # Errors
-    /// When the line is not a step, or this reducer gives other commands.
-    pub fn step(&mut self, line: &str) -> Result<(), ReplayError> {
-        self.lines += 1;
-        let unreadable =
-            |error: serde_json::Error| ReplayError::Unreadable { line: self.lines, why: error.to_string() };
-        let recorded: Recorded<'_> = serde_json::from_str(line).map_err(unreadable)?;
+    /// When the line is neither, or this reducer gives other commands.
+    pub fn line(&mut self, line: &str) -> Result<(), ReplayError> {
+        self.line += 1;
+        if line.starts_with(HEADER_BEGINS) {
+            self.lifecycle = Lifecycle::new(read_header(line, self.line)?);
+            self.replayed.runs += 1;
+            self.replayed.torn += u64::from(self.torn.take().is_some());
+            return Ok(());
+        }
+        if let Some(torn) = self.torn.take() {
+            return Err(torn);
+        }
+        let recorded: Recorded<'_> = match serde_json::from_str(line) {
+            Ok(recorded) => recorded,
+            Err(error) => {
+                let unreadable = ReplayError::Unreadable { line: self.line, why: error.to_string() };
+                if !error.is_eof() {
+                    return Err(unreadable);
+                }
+                self.torn = Some(unreadable);
+                return Ok(());
+            }
+        };
+        self.step(&recorded)
+    }
+
+    fn step(&mut self, recorded: &Recorded<'_>) -> Result<(), ReplayError> {
         self.commands.clear();
         self.lifecycle.handle(recorded.at, &recorded.event, &mut self.commands);
-        let reducer = serde_json::to_string(&self.commands).map_err(unreadable)?;
+        let reducer = serde_json::to_string(&self.commands)
+            .map_err(|error| ReplayError::Unreadable { line: self.line, why: error.to_string() })?;
         if recorded.commands.get() == reducer {
+            self.replayed.steps += 1;
             return Ok(());
         }
         Err(ReplayError::Differs {
-            line: self.lines,
+            line: self.line,
             event: recorded.event.to_string(),
             journal: recorded.commands.get().to_owned(),
             reducer,
         })
     }
 
-    /// How many lines were read, the header among them.
+    /// What was replayed, once the last line was read.
     #[must_use]
-    pub fn lines(&self) -> u64 {
-        self.lines
+    pub fn end(mut self) -> Replayed {
+        self.replayed.torn += u64::from(self.torn.is_some());
+        self.replayed
     }
+}
+
+/// How the line of a header begins, and no other.
+const HEADER_BEGINS: &str = "{\"journal\":";
+
+fn read_header(text: &str, line: u64) -> Result<Settings, ReplayError> {
+    let unreadable = |why: String| ReplayError::Unreadable { line, why };
+    let header: Header = serde_json::from_str(text).map_err(|error| unreadable(error.to_string()))?;
+    if header.journal != 1 {
+        return Err(unreadable(format!("journal format {} is unknown, 1 is known", header.journal)));
+    }
+    Ok(header.settings)
 }
 
 impl fmt::Display for ReplayError {
