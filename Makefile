@@ -1,10 +1,36 @@
 .DEFAULT_GOAL := help
 SHELL := bash
 
-.PHONY: help setup up down
+.PHONY: help demo check build test bench bless setup up down
+
+# The services that tests and the demo use: what `make up` started, or what AMENDS_TEST_* name.
+kafka_port := $(or $(AMENDS_KAFKA_PORT),19092)
+postgres_port := $(or $(AMENDS_POSTGRES_PORT),15432)
+brokers := $(or $(AMENDS_TEST_BROKERS),127.0.0.1:$(kafka_port))
+database := $(or $(AMENDS_TEST_DATABASE_URL),postgres://amends:amends-local-only@127.0.0.1:$(postgres_port)/amends)
+services = AMENDS_TEST_BROKERS='$(brokers)' AMENDS_TEST_DATABASE_URL='$(database)'
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: setup up ## show the whole story on real services: corrections, a cancellation, a kill -9
+	@cargo build --quiet --locked -p amends
+	@AMENDS_DATABASE_URL='$(database)' target/debug/amends demo --brokers '$(brokers)'
+
+check: ## what CI runs: set-up, fmt, clippy, all tests on real services, the demo
+	@fixtures/check.sh
+
+build: setup ## build everything
+	@cargo build --workspace --locked
+
+test: setup up ## run all tests on real services
+	@$(services) cargo test --workspace --locked
+
+bench: ## measure the reducer
+	@cargo bench --locked -p amends-core
+
+bless: setup up ## rewrite the stored traces and docs/transitions.md from what the code does now
+	@$(services) INSTA_UPDATE=always AMENDS_BLESS=1 cargo test --workspace --locked
 
 setup: ## install, or name, what a build and the local services need
 	@fixtures/services/setup.sh
