@@ -14,8 +14,8 @@ help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: setup up ## show the whole story on real services: corrections, a cancellation, a kill -9
-	@cargo build --quiet --locked -p amends
-	@AMENDS_DATABASE_URL='$(database)' target/debug/amends demo --brokers '$(brokers)'
+	@cargo build --locked -p amends
+	@AMENDS_DATABASE_URL='$(database)' cargo run --quiet --locked -p amends -- demo --brokers '$(brokers)'
 
 check: ## what CI runs: set-up, fmt, clippy, all tests on real services, the demo
 	@fixtures/check.sh

@@ -1,0 +1,7 @@
+//! The binary `amends`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    amends::cli::main()
+}

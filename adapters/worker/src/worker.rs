@@ -1,0 +1,282 @@
+//! Knows the real world of one worker: an inbox for what happens, real services for what is asked.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use amends_core::driver::{Driver, World};
+use amends_core::ids::{Moment, TenureId};
+use amends_core::journal::{Header, Step};
+use amends_core::lifecycle::Settings;
+use amends_core::lifecycle::command::Command;
+use amends_core::lifecycle::event::Event;
+use amends_core::lifecycle::stop::StopReason;
+use amends_core::source::record::Record;
+use amends_store::Store;
+use amends_store::env::Environment;
+use amends_store::pipeline::Pipeline;
+use amends_store::world::StoreWorld;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tracing::{debug, error, info, warn};
+
+use crate::env::TokioEnvironment;
+use crate::kafka::{self, Delivery, KafkaWorld};
+
+/// What the process exits with when a second signal ends it at once.
+const SIGINT_EXIT: u8 = 130;
+const SIGTERM_EXIT: u8 = 143;
+
+/// One worker: the driver over real services.
+pub struct Worker {
+    driver: Driver,
+    world: Services,
+    inbox: UnboundedReceiver<Delivery>,
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+/// The services, and what lies between them: the records of answered polls, timers, the journal.
+struct Services {
+    topic: String,
+    env: TokioEnvironment,
+    kafka: KafkaWorld,
+    store: StoreWorld<TokioEnvironment>,
+    /// The records of each ticket that is out; the reducer names ranges of them.
+    records: BTreeMap<TenureId, Arc<[Record]>>,
+    journal: Option<Journal>,
+    /// Every question is answered once, so what lies here is bounded by what was asked.
+    inbox: UnboundedSender<Delivery>,
+}
+
+impl Worker {
+    /// Joins the group and listens for signals. Must be called inside the runtime that runs it.
+    ///
+    /// # Errors
+    /// When the client cannot be made, or signals cannot be heard.
+    pub fn start(
+        settings: Settings,
+        source: kafka::Pipeline,
+        store: Store<TokioEnvironment>,
+        into: Pipeline,
+        journal: Option<Journal>,
+    ) -> Result<Self, amends_core::lifecycle::event::Failure> {
+        let unheard = |error: std::io::Error| {
+            amends_core::lifecycle::event::Failure::Broken(format!("could not listen for signals: {error}"))
+        };
+        let interrupt = signal(SignalKind::interrupt()).map_err(unheard)?;
+        let terminate = signal(SignalKind::terminate()).map_err(unheard)?;
+        let (sender, inbox) = unbounded_channel();
+        // A receiver that is gone belongs to a worker that has stopped: nobody waits for the answer.
+        let deliver = sender.clone();
+        let kafka = KafkaWorld::start(source, Arc::new(move |delivery| drop(deliver.send(delivery))))?;
+        let env = store.env().clone();
+        let answer = sender.clone();
+        let answer = Arc::new(move |event| drop(answer.send(Delivery { event, records: None })));
+        let world = Services {
+            topic: settings.topic.clone(),
+            env,
+            kafka,
+            store: StoreWorld::new(store, into, answer),
+            records: BTreeMap::new(),
+            journal,
+            inbox: sender,
+        };
+        Ok(Self { driver: Driver::new(settings), world, inbox, interrupt, terminate })
+    }
+
+    /// Runs until the stream ends; what the process exits with.
+    pub async fn run(mut self) -> ExitCode {
+        let mut is_asked = false;
+        loop {
+            let event = tokio::select! {
+                biased;
+                Some(()) = self.interrupt.recv() => {
+                    if is_asked { return at_once(SIGINT_EXIT) }
+                    is_asked = true;
+                    Event::ShutdownRequested
+                }
+                Some(()) = self.terminate.recv() => {
+                    if is_asked { return at_once(SIGTERM_EXIT) }
+                    is_asked = true;
+                    Event::ShutdownRequested
+                }
+                Some(delivery) = self.inbox.recv() => self.world.take(delivery),
+            };
+            self.driver.deliver(self.world.env.now(), &event, &mut self.world);
+            if let Some(reason) = self.driver.stopped() {
+                let exit = tell(reason);
+                self.world.finish(&self.driver);
+                return exit;
+            }
+            if self.inbox.is_empty() {
+                self.world.flush();
+            }
+        }
+    }
+}
+
+fn at_once(code: u8) -> ExitCode {
+    warn!(code = "shutdown", "a second signal: ended at once; what was in flight is fenced, a restart reads again");
+    ExitCode::from(code)
+}
+
+fn tell(reason: &StopReason) -> ExitCode {
+    if reason.is_orderly() {
+        info!(code = reason.code(), "{reason}");
+        return ExitCode::SUCCESS;
+    }
+    error!(code = reason.code(), "{reason}");
+    ExitCode::FAILURE
+}
+
+impl Services {
+    /// Keeps the records beside the event that names them.
+    fn take(&mut self, delivery: Delivery) -> Event {
+        if let (Event::Polled { tenure, .. }, Some(records)) = (&delivery.event, delivery.records) {
+            self.records.insert(*tenure, records);
+        }
+        delivery.event
+    }
+
+    fn flush(&mut self) {
+        if let Some(journal) = &mut self.journal
+            && let Err(error) = journal.file.flush()
+        {
+            self.drop_journal(&error);
+        }
+    }
+
+    /// A journal with a hole replays to nonsense, so a failed one ends; the work goes on.
+    fn drop_journal(&mut self, why: &dyn std::fmt::Display) {
+        if let Some(journal) = self.journal.take() {
+            warn!(code = "journal", "could not write {}: {why}; the journal ends here, the work goes on", journal.path.display());
+        }
+    }
+
+    fn finish(&mut self, driver: &Driver) {
+        self.flush();
+        let counters = driver.lifecycle().counters();
+        debug!(late_answers = counters.late_answers, late_rebalances = counters.late_rebalances, "counted");
+    }
+}
+
+impl World for Services {
+    fn perform(&mut self, _: Moment, command: &Command) {
+        match command {
+            Command::Wait { timer, after_ms } => {
+                let (env, inbox, timer, after_ms) = (self.env.clone(), self.inbox.clone(), *timer, *after_ms);
+                self.env.spawn(async move {
+                    env.sleep(after_ms).await;
+                    drop(inbox.send(Delivery { event: Event::Expired { timer }, records: None }));
+                });
+            }
+            Command::AllowRebalance { tenure } => {
+                self.records.remove(tenure);
+            }
+            Command::Claim { tenure, .. }
+            | Command::Observe { tenure, .. }
+            | Command::Process { tenure, .. }
+            | Command::Cancel { tenure } => {
+                self.store.perform(command, self.records.get(tenure).cloned());
+            }
+            Command::Check { .. }
+            | Command::Assign { .. }
+            | Command::Unassign { .. }
+            | Command::Seek { .. }
+            | Command::Probe { .. }
+            | Command::Poll { .. }
+            | Command::Retire { .. }
+            | Command::Rejoin { .. }
+            | Command::Close => {
+                self.kafka.perform(command);
+            }
+            Command::Stop { .. } => {}
+        }
+    }
+
+    fn record(&mut self, step: &Step<'_>) {
+        log(&self.topic, step);
+        if let Some(journal) = &mut self.journal
+            && let Err(error) = journal.write(step)
+        {
+            self.drop_journal(&error);
+        }
+    }
+}
+
+/// One line a step: what failed is a warning, what changed ownership is for everybody, the rest for who asks.
+fn log(topic: &str, step: &Step<'_>) {
+    match step.event {
+        Event::Polled { .. }
+        | Event::PollEmpty { .. }
+        | Event::Committed { .. }
+        | Event::Checked { .. }
+        | Event::Expired { .. }
+        | Event::Sought { .. } => debug!("{}", step.line(topic)),
+        Event::Assigned { .. }
+        | Event::Revoked { .. }
+        | Event::Claimed { .. }
+        | Event::Observed { .. }
+        | Event::Probed { .. }
+        | Event::ShutdownRequested
+        | Event::PauseRequested
+        | Event::StopRequested
+        | Event::Closed => info!("{}", step.line(topic).trim_start()),
+        Event::Lost { .. }
+        | Event::CheckFailed { .. }
+        | Event::ClaimUnknown { .. }
+        | Event::ClaimFailed { .. }
+        | Event::ObserveFailed { .. }
+        | Event::SeekFailed { .. }
+        | Event::ProbeFailed { .. }
+        | Event::PollFailed { .. }
+        | Event::CommitUnknown { .. }
+        | Event::Fenced { .. }
+        | Event::Moved { .. }
+        | Event::ProcessFailed { .. }
+        | Event::ClientFailed { .. } => warn!("{}", step.line(topic).trim_start()),
+    }
+}
+
+/// A file of steps, one JSON line each, behind a header that tells how the worker was started.
+pub struct Journal {
+    file: BufWriter<File>,
+    path: PathBuf,
+}
+
+impl Journal {
+    /// Appends to the file: the same command starts a stopped worker again, and its journal goes on.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or written, for people.
+    pub fn open(path: &Path, settings: &Settings) -> Result<Self, String> {
+        let opened = || -> std::io::Result<BufWriter<File>> {
+            let mut file = OpenOptions::new().create(true).append(true).read(true).open(path)?;
+            let mut writer = BufWriter::new(file.try_clone()?);
+            // A killed worker may have left half a line: the next header begins its own.
+            let mut last = [b'\n'];
+            if file.seek(SeekFrom::End(0))? > 0 {
+                file.seek(SeekFrom::End(-1))?;
+                file.read_exact(&mut last)?;
+            }
+            if last != [b'\n'] {
+                writer.write_all(b"\n")?;
+            }
+            serde_json::to_writer(&mut writer, &Header::new(settings.clone()))?;
+            writer.write_all(b"\n")?;
+            writer.flush()?;
+            Ok(writer)
+        };
+        let file = opened().map_err(|error| format!("could not open the journal {}: {error}", path.display()))?;
+        Ok(Self { file, path: path.to_owned() })
+    }
+
+    fn write(&mut self, step: &Step<'_>) -> std::io::Result<()> {
+        serde_json::to_writer(&mut self.file, step)?;
+        self.file.write_all(b"\n")
+    }
+}
