@@ -232,64 +232,94 @@ impl Plan<'_> {
     /// order), cut after [`Plan::row_limit`] rows. A row that two wants ask for may come twice.
     #[must_use]
     pub fn decide(self, rows: Vec<Loaded>) -> Decision {
-        if self.row_limit().is_some_and(|limit| rows.len() >= limit) {
-            // The rows of the last want may go on; what was wanted before it is complete and fits.
-            let last = rows.last().and_then(|row| self.wanted_by.get(row.want)).copied().unwrap_or_default();
-            return Decision::TooLarge { fit: last.max(1) };
-        }
-        let Self { batch, mut heads, batch_effects, planned, .. } = self;
-        let count = batch.records.len();
-        let mut book = Book::new(batch.config.ledger(), rows.into_iter().map(|loaded| loaded.row));
-        let mut changed = BTreeSet::new();
-        let mut effects = Effects::default();
-        for (index, ((offset, judged), planned)) in batch.records.into_iter().zip(planned).enumerate() {
+        let count = self.batch.records.len();
+        let whole = self.row_limit().is_none_or(|limit| rows.len() < limit);
+        // The rows of the last want may go on; what was wanted before it is complete.
+        let last = rows.last().and_then(|row| self.wanted_by.get(row.want)).copied().unwrap_or_default();
+        let fit = if whole { count } else { last };
+        let Self { batch, heads, batch_effects, planned, .. } = self;
+        let mut state = State {
+            book: Book::new(batch.config.ledger(), rows.into_iter().map(|loaded| loaded.row)),
+            heads,
+            changed: BTreeSet::new(),
+            effects: Effects::default(),
+        };
+        let records = batch.records.into_iter().zip(planned).take(fit);
+        for (index, ((offset, judged), planned)) in records.enumerate() {
             let (code, envelope) = match judged {
                 Judged::Unread(code) => (code, None),
                 Judged::Misplaced(code, envelope) => (code, Some(envelope)),
-                Judged::Open(envelope) => {
-                    let code = match succeed(heads.get(&envelope.transaction_id), &envelope) {
-                        Err(code) => code,
-                        // After an overflow the head is not the one that was foreseen, and this change's positions
-                        // may not be here: the records before it are decided first.
-                        Ok((_, change)) if !change.steps.is_empty() && planned.as_ref() != Some(&change) => {
-                            return Decision::TooLarge { fit: index.max(1) };
-                        }
-                        Ok((code, change)) => match book.apply(&change) {
-                            Err(_) => Code::BalanceOverflow,
-                            Ok(moved) => {
-                                let id = &envelope.transaction_id;
-                                effects.outbox.extend(moved.into_iter().map(|moved| OutboxEnvelope {
-                                    stock_key: change.stock_key.clone(),
-                                    business_date: moved.business_date,
-                                    version: moved.version,
-                                    closing: moved.closing,
-                                    cause: Cause {
-                                        offset,
-                                        transaction_id: id.clone(),
-                                        revision: envelope.revision,
-                                        code,
-                                    },
-                                }));
-                                heads.insert(id.clone(), Head::from(&envelope));
-                                changed.insert(id.clone());
-                                code
-                            }
-                        },
-                    };
-                    (code, Some(envelope))
-                }
+                Judged::Open(envelope) => match state.decide(offset, &envelope, planned.as_ref()) {
+                    Ok(code) => (code, Some(envelope)),
+                    Err(NotForeseen) => return Decision::TooLarge { fit: index.max(1) },
+                },
             };
             let revision = envelope.as_ref().map(|envelope| envelope.revision);
             let transaction_id = envelope.map(|envelope| envelope.transaction_id);
-            effects.evidence.push(Evidence { offset, code, transaction_id, revision });
-            let written = effects.evidence.len() + changed.len() + book.written() + effects.outbox.len();
-            if written > batch_effects && count > 1 {
+            state.effects.evidence.push(Evidence { offset, code, transaction_id, revision });
+            if count > 1 && state.written() > batch_effects {
                 return Decision::TooLarge { fit: index.max(1) };
             }
         }
+        if whole { Decision::Effects(state.into_effects()) } else { Decision::TooLarge { fit: fit.max(1) } }
+    }
+}
+
+/// What the records of a batch have done so far.
+struct State<'a> {
+    book: Book<'a>,
+    heads: BTreeMap<String, Head>,
+    /// Whose heads differ from what was loaded.
+    changed: BTreeSet<String>,
+    effects: Effects,
+}
+
+/// An overflow left another head than was foreseen, so the positions of this change may not be here: the records
+/// before it are decided first, and then nothing has to be foreseen. Only records that follow an overflow of their own
+/// transaction in one batch come to this.
+struct NotForeseen;
+
+impl State<'_> {
+    /// Rules 9 to 14 for one record.
+    fn decide(
+        &mut self,
+        offset: Offset,
+        envelope: &Envelope,
+        planned: Option<&Change>,
+    ) -> Result<Code, NotForeseen> {
+        let id = &envelope.transaction_id;
+        let (code, change) = match succeed(self.heads.get(id), envelope) {
+            Ok(next) => next,
+            Err(code) => return Ok(code),
+        };
+        if !change.steps.is_empty() && planned != Some(&change) {
+            return Err(NotForeseen);
+        }
+        let Ok(moved) = self.book.apply(&change) else { return Ok(Code::BalanceOverflow) };
+        let (transaction_id, revision) = (id.clone(), envelope.revision);
+        let cause = Cause { offset, transaction_id, revision, code };
+        self.effects.outbox.extend(moved.into_iter().map(|moved| OutboxEnvelope {
+            stock_key: change.stock_key.clone(),
+            business_date: moved.business_date,
+            version: moved.version,
+            closing: moved.closing,
+            cause: cause.clone(),
+        }));
+        self.heads.insert(id.clone(), Head::from(envelope));
+        self.changed.insert(id.clone());
+        Ok(code)
+    }
+
+    fn written(&self) -> usize {
+        let Effects { evidence, outbox, .. } = &self.effects;
+        evidence.len() + self.changed.len() + self.book.written() + outbox.len()
+    }
+
+    fn into_effects(self) -> Effects {
+        let Self { book, mut heads, changed, mut effects } = self;
         heads.retain(|id, _| changed.contains(id));
         effects.heads = heads.into_values().collect();
         effects.positions = book.into_written();
-        Decision::Effects(effects)
+        effects
     }
 }

@@ -66,7 +66,7 @@ impl Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = if self.path.is_empty() { "the text" } else { &self.path };
+        let what = if self.path.is_empty() { "it" } else { &self.path };
         write!(f, "{what} {}", self.why)
     }
 }
