@@ -118,9 +118,10 @@ impl Settings {
             .set("client.id", "amends")
             // The default of 10 s would be half a budget of a tenure.
             .set("reconnect.backoff.max.ms", "1000")
-            .set("socket.keepalive.enable", "true")
-            .set_log_level(RDKafkaLogLevel::Notice);
+            .set("socket.keepalive.enable", "true");
         config.extend(self.overrides.clone());
+        let is_debugged = self.overrides.contains_key("debug");
+        config.set_log_level(if is_debugged { RDKafkaLogLevel::Debug } else { RDKafkaLogLevel::Notice });
         config.set("bootstrap.servers", &self.brokers);
         config
     }

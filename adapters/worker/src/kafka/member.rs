@@ -6,22 +6,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use amends_core::ids::{Frontier, Partition, RebalanceId, TenureId};
+use amends_core::ids::{Frontier, Partition, TenureId};
 use amends_core::lifecycle::event::{Event, Failure};
-use rdkafka::config::RDKafkaLogLevel;
-use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext};
+use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
-use rdkafka::{ClientContext, Offset, TopicPartitionList};
-use rdkafka_sys::RDKafkaRespErr;
+use rdkafka::{Offset, TopicPartitionList};
 
 use super::config::unmade;
+use super::context::{Bell, Context};
 use super::queue::{Lane, Waiting};
-use super::watch::{self, Watch};
+use super::watch;
 use super::{Deliver, Delivery, Pipeline};
 
 /// How long a closed client may take to leave its group before it is left behind.
@@ -74,109 +72,22 @@ impl Order {
     }
 }
 
-/// Wakes the thread, once until it has looked.
-#[derive(Clone)]
-struct Bell {
-    rung: Arc<AtomicBool>,
-    inbox: Sender<Order>,
-}
-
-impl Bell {
-    fn ring(&self) {
-        if !self.rung.swap(true, Ordering::AcqRel) {
-            // A thread that is gone needs no waking.
-            let _ = self.inbox.send(Order::Wake);
-        }
-    }
-}
-
-/// What the client's callbacks know.
-pub(super) struct Context {
-    watch: Watch,
-    member: u32,
-    callbacks: AtomicU32,
-    /// A callback waits for its `assign` or `unassign`.
-    unanswered: AtomicBool,
-    /// A callback came since the thread last looked: every queue is to be emptied.
-    rebalanced: AtomicBool,
-    /// The client is closing: callbacks answer themselves, so that leaving the group succeeds.
-    gate_open: AtomicBool,
-    deliver: Deliver,
-}
-
-impl ClientContext for Context {
-    fn log(&self, level: RDKafkaLogLevel, facility: &str, text: &str) {
-        watch::log(level, facility, text);
-    }
-
-    fn error(&self, error: KafkaError, reason: &str) {
-        self.watch.note(&error, reason);
-    }
-}
-
-impl ConsumerContext for Context {
-    /// Posts the event and returns.
-    fn rebalance(
-        &self,
-        client: &BaseConsumer<Self>,
-        kind: RDKafkaRespErr,
-        partitions: &mut TopicPartitionList,
-    ) {
-        let number = self.callbacks.fetch_add(1, Ordering::AcqRel) + 1;
-        let rebalance = RebalanceId { member: self.member, number };
-        let listed: BTreeSet<Partition> = (partitions.elements().iter())
-            .filter_map(|element| u32::try_from(element.partition()).ok().map(Partition))
-            .collect();
-        let partitions = listed.into_iter().collect();
-        let event = if kind == RDKafkaRespErr::RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS {
-            Event::Assigned { rebalance, partitions }
-        } else if client.assignment_lost() {
-            Event::Lost { rebalance }
-        } else {
-            Event::Revoked { rebalance, partitions }
-        };
-        self.unanswered.store(true, Ordering::Release);
-        self.rebalanced.store(true, Ordering::Release);
-        (self.deliver)(Delivery::of(event));
-        if self.gate_open.load(Ordering::Acquire) {
-            self.give_up(client);
-        }
-    }
-}
-
-impl Context {
-    /// Lets the group go on without this member.
-    fn give_up(&self, client: &BaseConsumer<Self>) {
-        if self.unanswered.swap(false, Ordering::AcqRel)
-            && let Err(error) = client.unassign()
-        {
-            tracing::debug!("could not give up the assignment while closing: {error}");
-        }
-    }
-}
-
 /// A running member; dropping it closes its client.
 pub(super) struct Member {
+    /// Counts the joins.
+    pub(super) number: u32,
     inbox: Sender<Order>,
 }
 
 impl Member {
     /// Makes the client, joins the group and starts the thread.
     pub(super) fn join(pipeline: &Pipeline, number: u32, deliver: &Deliver) -> Result<Self, Failure> {
-        let context = Context {
-            watch: Watch::default(),
-            member: number,
-            callbacks: AtomicU32::new(0),
-            unanswered: AtomicBool::new(false),
-            rebalanced: AtomicBool::new(false),
-            gate_open: AtomicBool::new(false),
-            deliver: deliver.clone(),
-        };
+        let context = Context::new(number, deliver.clone());
         let config = pipeline.settings.member(&pipeline.group, pipeline.batch_records, pipeline.batch_bytes);
         let mut client: BaseConsumer<Context> =
             config.create_with_context(context).map_err(|error| unmade(&error))?;
         let (sender, inbox) = channel();
-        let bell = Bell { rung: Arc::new(AtomicBool::new(false)), inbox: sender.clone() };
+        let bell = Bell::new(sender.clone());
         client.set_nonempty_callback({
             let bell = bell.clone();
             move || bell.ring()
@@ -197,7 +108,7 @@ impl Member {
             .name(name)
             .spawn(move || member.run(&inbox))
             .map_err(|error| Failure::Broken(format!("could not start the client's thread: {error}")))?;
-        Ok(Self { inbox: sender })
+        Ok(Self { number, inbox: sender })
     }
 
     /// Gives an order; it comes back when the thread is gone.
@@ -231,13 +142,9 @@ struct Running {
 impl Running {
     fn run(mut self, inbox: &Receiver<Order>) {
         loop {
-            let mut next = match inbox.recv_timeout(self.nap()) {
-                Ok(order) => Some(order),
-                // It cannot hang up: this thread rings it itself.
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-            };
-            // Before looking: what comes in from here on rings again.
-            self.bell.rung.store(false, Ordering::Release);
+            // It cannot hang up: this thread rings it itself.
+            let mut next = inbox.recv_timeout(self.nap()).ok();
+            self.bell.hush();
             while let Some(order) = next {
                 match order {
                     Order::Assign { positions } => self.assign(&positions),
@@ -267,7 +174,7 @@ impl Running {
         loop {
             // A record outside of the lanes' queues belongs to no tenure: only the error is kept.
             let polled = self.client.poll(Duration::ZERO).map(Result::err);
-            let rebalanced = self.client.context().rebalanced.swap(false, Ordering::AcqRel);
+            let rebalanced = self.client.context().was_rebalanced();
             if rebalanced {
                 self.empty_queues();
             }
@@ -275,7 +182,7 @@ impl Running {
                 Some(Some(error)) => self.note(&error),
                 Some(None) => {}
                 // A callback ends the poll early: there may be more behind it.
-                None if rebalanced => {}
+                None if rebalanced || self.client.context().watch.was_stirred() => {}
                 None => return,
             }
         }
@@ -288,7 +195,7 @@ impl Running {
             let context = self.client.context();
             let answer = lane.serve(now, |error| {
                 failed = Some(error.clone());
-                explain(context, error)
+                context.explain(error)
             });
             if let Some(answer) = answer {
                 (self.deliver)(answer);
@@ -309,7 +216,7 @@ impl Running {
         if is_fatal && !self.has_failed {
             self.has_failed = true;
             let context = self.client.context();
-            let (member, why) = (context.member, explain(context, error));
+            let (member, why) = (context.member, context.explain(error));
             (self.deliver)(Delivery::of(Event::ClientFailed { member, why }));
         }
     }
@@ -328,7 +235,7 @@ impl Running {
         self.empty_queues();
         let assigned = self.split(positions).and_then(|(list, lanes)| {
             self.resume();
-            self.client.context().unanswered.store(false, Ordering::Release);
+            self.client.context().answered();
             self.client.assign(&list).map(|()| lanes)
         });
         match assigned {
@@ -360,7 +267,7 @@ impl Running {
                 .ok_or_else(|| KafkaError::Subscription("no queue for the partition".to_owned()))?;
             let bell = self.bell.clone();
             queue.set_nonempty_callback(move || bell.ring());
-            lanes.insert(tenure.partition, Lane::new(tenure, queue));
+            lanes.insert(tenure.partition, Lane::new(tenure, frontier, queue));
         }
         Ok((list, lanes))
     }
@@ -368,7 +275,7 @@ impl Running {
     fn unassign(&mut self) {
         self.empty_queues();
         self.resume();
-        self.client.context().unanswered.store(false, Ordering::Release);
+        self.client.context().answered();
         if let Err(error) = self.client.unassign() {
             tracing::warn!(
                 "could not give up the assignment: {error}; the group goes on without this member"
@@ -380,7 +287,7 @@ impl Running {
         let failure = match self.lanes.get_mut(&tenure.partition).filter(|lane| lane.tenure == tenure) {
             None => Some(Failure::Again(format!("could not seek {tenure}: it has no lane"))),
             Some(lane) => {
-                lane.forget();
+                lane.start_at(frontier);
                 self.seek_to(tenure, frontier, within).err().map(|error| self.explain_seek(tenure, &error))
             }
         };
@@ -390,21 +297,37 @@ impl Running {
         }));
     }
 
-    fn seek_to(&self, tenure: TenureId, frontier: Frontier, within: Duration) -> KafkaResult<()> {
+    fn seek_to(&mut self, tenure: TenureId, frontier: Frontier, within: Duration) -> KafkaResult<()> {
         let mut list = TopicPartitionList::new();
         let number = i32::try_from(tenure.partition.0).unwrap_or(i32::MAX);
         list.add_partition_offset(&self.topic, number, Offset::Offset(frontier.0))?;
         // A wait of 0 would not tell whether it took.
         let within = within.clamp(Duration::from_millis(1), SEEK_WITHIN);
         let sought = self.client.seek_partitions(list, within)?;
-        sought.elements().iter().try_for_each(|element| element.error())
+        match sought.elements().iter().try_for_each(|element| element.error()) {
+            Err(error) if error.rdkafka_error_code() == Some(RDKafkaErrorCode::State) => self.assign_afresh(),
+            sought => sought,
+        }
+    }
+
+    /// librdkafka stops fetching a partition for good at a reset error, and refuses to seek in it: only an `assign`
+    /// starts it again. It names every lane where it stands, so that none moves. Should the group have begun to form
+    /// again meanwhile, its callback empties every lane and waits for its own answer all the same.
+    fn assign_afresh(&mut self) -> KafkaResult<()> {
+        let mut list = TopicPartitionList::with_capacity(self.lanes.len());
+        for (partition, lane) in &mut self.lanes {
+            let position = lane.position();
+            lane.start_at(position);
+            let number = i32::try_from(partition.0).unwrap_or(i32::MAX);
+            list.add_partition_offset(&self.topic, number, Offset::Offset(position.0))?;
+        }
+        self.client.assign(&list)
     }
 
     fn explain_seek(&self, tenure: TenureId, error: &KafkaError) -> Failure {
         let why = format!("could not seek {}/{tenure}: {error}", self.topic);
         match error.rdkafka_error_code() {
             Some(code) if watch::is_final(code) => Failure::Broken(why),
-            // Also the "erroneous state" of a partition whose fetcher has not started yet.
             Some(_) | None => Failure::Again(why),
         }
     }
@@ -463,7 +386,7 @@ impl Running {
         let (done, gone) = channel::<()>();
         let client = self.client;
         let context = client.context().clone();
-        context.gate_open.store(true, Ordering::Release);
+        context.open_gate();
         let dropping = thread::Builder::new().name("kafka-close".to_owned()).spawn(move || {
             client.context().give_up(&client);
             // Dropping it closes it; every other handle went with the lanes.
@@ -481,17 +404,7 @@ impl Running {
             );
         }
         if answered {
-            (context.deliver)(Delivery::of(Event::Closed));
+            (self.deliver)(Delivery::of(Event::Closed));
         }
-    }
-}
-
-/// An error in the client's words, with the reason that came with it.
-fn explain(context: &Context, error: &KafkaError) -> String {
-    let code = error.rdkafka_error_code().filter(|code| *code != RDKafkaErrorCode::NoError);
-    match (code, context.watch.complaint()) {
-        (Some(code), Some(reason)) => format!("{code}: {reason}"),
-        (Some(code), None) => code.to_string(),
-        (None, _) => error.to_string(),
     }
 }

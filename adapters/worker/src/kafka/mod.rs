@@ -6,11 +6,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use amends_core::ids::RebalanceId;
 use amends_core::lifecycle::command::Command;
 use amends_core::lifecycle::event::{Event, Failure};
 use amends_core::source::record::Record;
 
 mod config;
+mod context;
 mod describe;
 mod member;
 mod producer;
@@ -95,10 +97,10 @@ impl KafkaWorld {
                     self.tell(Event::CheckFailed { check: *check, failure });
                 }
             }
-            Command::Assign { rebalance: _, positions } => {
-                self.order(Order::Assign { positions: positions.clone() });
+            Command::Assign { rebalance, positions } => {
+                self.answer(*rebalance, Order::Assign { positions: positions.clone() });
             }
-            Command::Unassign { rebalance: _ } => self.order(Order::Unassign),
+            Command::Unassign { rebalance } => self.answer(*rebalance, Order::Unassign),
             Command::Seek { tenure, frontier, within_ms } => {
                 let within = Duration::from_millis(*within_ms);
                 self.order(Order::Seek { tenure: *tenure, frontier: *frontier, within });
@@ -138,6 +140,14 @@ impl KafkaWorld {
             Err(Failure::Unreached(why) | Failure::Again(why) | Failure::Broken(why)) => {
                 self.tell(Event::ClientFailed { member: number, why });
             }
+        }
+    }
+
+    /// A callback is answered to the member that was called back, or to nobody.
+    fn answer(&self, rebalance: RebalanceId, order: Order) {
+        match &self.member {
+            Some(member) if member.number == rebalance.member => self.order(order),
+            Some(_) | None => order.refuse(&self.deliver),
         }
     }
 

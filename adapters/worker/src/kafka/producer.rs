@@ -14,7 +14,7 @@ use rdkafka::message::{DeliveryResult, Message};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext};
 
 use super::config::{Settings, unmade};
-use super::watch::{self, Watch, is_final};
+use super::watch::{Watch, is_final};
 
 /// How long a full local queue is waited on at a time.
 const SLICE: Duration = Duration::from_millis(20);
@@ -62,7 +62,7 @@ struct Reports {
 
 impl ClientContext for Reports {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, text: &str) {
-        watch::log(level, facility, text);
+        self.watch.log(level, facility, text);
     }
 
     fn error(&self, error: KafkaError, reason: &str) {

@@ -7,14 +7,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use amends_core::ids::TenureId;
+use amends_core::ids::{Frontier, TenureId};
 use amends_core::lifecycle::event::{Event, Offsets, PollFailure};
 use amends_core::source::record::Record;
 use rdkafka::consumer::base_consumer::PartitionQueue;
 use rdkafka::error::KafkaError;
 
 use super::Delivery;
-use super::member::Context;
+use super::context::Context;
 use super::reader::{is_reset, record, size};
 
 /// A `Poll` that waits for its first record.
@@ -36,6 +36,8 @@ impl Waiting {
 pub(super) struct Lane {
     pub(super) tenure: TenureId,
     pub(super) waiting: Option<Waiting>,
+    /// Behind the last record taken out of the queue.
+    next: Frontier,
     queue: PartitionQueue<Context>,
     /// Fetched, but too large for the batch before it.
     held: Option<(Record, u64)>,
@@ -44,14 +46,20 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    pub(super) fn new(tenure: TenureId, queue: PartitionQueue<Context>) -> Self {
-        Self { tenure, waiting: None, queue, held: None, failed: None }
+    pub(super) fn new(tenure: TenureId, frontier: Frontier, queue: PartitionQueue<Context>) -> Self {
+        Self { tenure, waiting: None, next: frontier, queue, held: None, failed: None }
     }
 
     /// Forgets what was taken out of the queue; what is still inside is outdated by the seek itself.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn start_at(&mut self, frontier: Frontier) {
+        self.next = frontier;
         self.held = None;
         self.failed = None;
+    }
+
+    /// Where the next `Poll` goes on.
+    pub(super) fn position(&self) -> Frontier {
+        self.held.as_ref().map_or(self.next, |(record, _)| Frontier(record.offset.0))
     }
 
     /// Answers the `Poll` that waits, when there is something to say. `explain` words an error of the client.
@@ -96,6 +104,7 @@ impl Lane {
                 Some(Err(error)) => self.failed = Some(error),
                 Some(Ok(message)) => {
                     let (record, size) = (record(&message), size(&message));
+                    self.next = record.offset.frontier_after();
                     bytes = bytes.saturating_add(size);
                     if bytes > poll.bytes && !records.is_empty() {
                         self.held = Some((record, size));

@@ -144,15 +144,23 @@ impl Source {
     fn patience(&self) -> impl FnMut() -> bool + '_ {
         let asked = Instant::now();
         move || {
-            // Every event is also told to the watch.
-            while self.client.poll(Duration::ZERO).is_some() {}
-            !(self.client.context().is_down() && asked.elapsed() >= DOWN_WITHIN)
+            let watch = self.client.context();
+            // Every event is told to the watch.
+            while self.client.poll(Duration::ZERO).is_some() || watch.was_stirred() {}
+            !(watch.is_refused() || watch.is_down() && asked.elapsed() >= DOWN_WITHIN)
         }
     }
 
     fn fail(&self, what: &str, trouble: Trouble) -> Failure {
         let why = self.explain(what, &trouble.text);
-        if self.client.context().is_down() { Failure::Unreached(why) } else { sort(Some(trouble.code), why) }
+        let watch = self.client.context();
+        if watch.is_refused() {
+            Failure::Broken(why)
+        } else if watch.is_down() {
+            Failure::Unreached(why)
+        } else {
+            sort(Some(trouble.code), why)
+        }
     }
 
     fn explain(&self, what: &str, why: &str) -> String {

@@ -14,6 +14,8 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 pub(super) struct Watch {
     complaint: Mutex<Option<String>>,
     down: AtomicBool,
+    refused: AtomicBool,
+    stirred: AtomicBool,
 }
 
 impl Watch {
@@ -22,10 +24,21 @@ impl Watch {
         self.down.load(Ordering::Relaxed)
     }
 
+    /// A broker refused this client (credentials, permissions), and none answered since.
+    pub(super) fn is_refused(&self) -> bool {
+        self.refused.load(Ordering::Relaxed)
+    }
+
     /// A broker answered.
     pub(super) fn heard(&self) {
+        self.refused.store(false, Ordering::Relaxed);
         self.down.store(false, Ordering::Relaxed);
         self.keep(None);
+    }
+
+    /// A callback ran since the last call: rdkafka's `poll` then returns nothing, with more behind it perhaps.
+    pub(super) fn was_stirred(&self) -> bool {
+        self.stirred.swap(false, Ordering::Relaxed)
     }
 
     /// The last complaint, in librdkafka's words.
@@ -39,9 +52,13 @@ impl Watch {
 
     /// Takes note of an error event; its text is also the last complaint.
     pub(super) fn note(&self, error: &KafkaError, reason: &str) {
+        self.stirred.store(true, Ordering::Relaxed);
         let code = error.rdkafka_error_code();
         if code == Some(RDKafkaErrorCode::PartitionEOF) {
             return;
+        }
+        if code.is_some_and(is_final) {
+            self.refused.store(true, Ordering::Relaxed);
         }
         if code == Some(RDKafkaErrorCode::AllBrokersDown) {
             // Its text ("1/1 brokers are down") says less than the complaint before it.
@@ -54,8 +71,19 @@ impl Watch {
 }
 
 impl ClientContext for Watch {
+    /// One line of librdkafka's own log. What matters of it comes back as an answer: few are worth a warning.
     fn log(&self, level: RDKafkaLogLevel, facility: &str, text: &str) {
-        log(level, facility, text);
+        self.stirred.store(true, Ordering::Relaxed);
+        match level {
+            RDKafkaLogLevel::Emerg | RDKafkaLogLevel::Alert | RDKafkaLogLevel::Critical => {
+                tracing::warn!(target: "librdkafka", "{facility}: {text}");
+            }
+            RDKafkaLogLevel::Error
+            | RDKafkaLogLevel::Warning
+            | RDKafkaLogLevel::Notice
+            | RDKafkaLogLevel::Info
+            | RDKafkaLogLevel::Debug => tracing::debug!(target: "librdkafka", "{facility}: {text}"),
+        }
     }
 
     fn error(&self, error: KafkaError, reason: &str) {
@@ -64,20 +92,6 @@ impl ClientContext for Watch {
 }
 
 impl ConsumerContext for Watch {}
-
-/// One line of librdkafka's own log. What matters of it comes back as an answer: none is worth more than a warning.
-pub(super) fn log(level: RDKafkaLogLevel, facility: &str, text: &str) {
-    match level {
-        RDKafkaLogLevel::Emerg | RDKafkaLogLevel::Alert | RDKafkaLogLevel::Critical => {
-            tracing::warn!(target: "librdkafka", "{facility}: {text}");
-        }
-        RDKafkaLogLevel::Error
-        | RDKafkaLogLevel::Warning
-        | RDKafkaLogLevel::Notice
-        | RDKafkaLogLevel::Info
-        | RDKafkaLogLevel::Debug => tracing::debug!(target: "librdkafka", "{facility}: {text}"),
-    }
-}
 
 /// Sorts a failed request by what happens next.
 pub(super) fn sort(code: Option<RDKafkaErrorCode>, why: String) -> Failure {
@@ -111,7 +125,6 @@ pub(super) fn is_final(code: RDKafkaErrorCode) -> bool {
             | Code::InconsistentGroupProtocol
             | Code::UnsupportedVersion
             | Code::UnsupportedFeature
-            | Code::SSL
             | Code::Fatal
             | Code::Fenced
             | Code::FencedInstanceId

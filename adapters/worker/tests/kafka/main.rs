@@ -1,0 +1,16 @@
+//! The Kafka side on a real broker (`AMENDS_TEST_BROKERS`, by default what `make up` starts). A broker that cannot be
+//! reached is a failure, never a skip.
+
+#![allow(
+    clippy::wildcard_enum_match_arm,
+    reason = "a test waits for its own event and passes over the others"
+)]
+
+mod admin;
+mod close;
+mod member;
+mod probe;
+mod publish;
+mod rebalance;
+mod source;
+mod support;

@@ -1,0 +1,249 @@
+//! Checks: identity and bounds.
+
+use std::fmt;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use amends::kafka::{LOOK_WITHIN, Settings, Source};
+use amends_core::ids::{Incarnation, Offset};
+use amends_core::lifecycle::command::{CheckId, CheckParts, Command};
+use amends_core::lifecycle::event::{Event, Failure};
+use amends_core::source::boundary::{Bounds, LogSpan, TopicSight};
+
+use crate::support::{Topic, Transactions, World, brokers, fresh_name, settings, tenure};
+
+fn sight(topic: &Topic) -> TopicSight {
+    let source = Source::new(&settings(), &topic.name).expect("a client");
+    source.look(CheckParts::Identity).expect("an answer").topic
+}
+
+fn known(topic: &Topic) -> Incarnation {
+    match sight(topic) {
+        TopicSight::Known { incarnation, .. } => incarnation.expect("a UUID"),
+        TopicSight::Unknown => panic!("the topic is unknown"),
+    }
+}
+
+fn bounds(topic: &Topic) -> Arc<Bounds> {
+    let source = Source::new(&settings(), &topic.name).expect("a client");
+    source.look(CheckParts::Bounds).expect("an answer").bounds.expect("bounds")
+}
+
+fn span(start: i64, end: i64) -> Option<LogSpan> {
+    Some(LogSpan { start: Offset(start), end: Offset(end) })
+}
+
+/// The UUID in a metadata answer (version 12) that no client library read.
+fn uuid_on_the_wire(topic: &str) -> [u8; 16] {
+    let mut body = Vec::new();
+    body.extend(3_i16.to_be_bytes());
+    body.extend(12_i16.to_be_bytes());
+    body.extend(7_i32.to_be_bytes());
+    body.extend(4_i16.to_be_bytes());
+    body.extend(b"test");
+    body.push(0);
+    body.push(2);
+    body.extend([0; 16]);
+    body.push(u8::try_from(topic.len() + 1).expect("a short name"));
+    body.extend(topic.as_bytes());
+    body.extend([0, 0, 0, 0]);
+    let mut stream = TcpStream::connect(brokers()).expect("a broker");
+    stream.write_all(&u32::try_from(body.len()).expect("short").to_be_bytes()).expect("sent");
+    stream.write_all(&body).expect("sent");
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).expect("an answer");
+    let mut answer = vec![0; usize::try_from(u32::from_be_bytes(length)).expect("a length")];
+    stream.read_exact(&mut answer).expect("an answer");
+    let name = topic.as_bytes();
+    let at = answer.windows(name.len()).position(|window| window == name).expect("the topic") + name.len();
+    answer[at..at + 16].try_into().expect("16 bytes")
+}
+
+#[test]
+fn the_topic_id_is_the_brokers_and_changes_with_the_topic() {
+    let topic = Topic::new(3);
+    let first = known(&topic);
+    assert_eq!(first.bytes(), uuid_on_the_wire(&topic.name));
+    assert_eq!(sight(&topic), TopicSight::Known { incarnation: Some(first), partitions: 3 });
+    assert_eq!(known(&topic), first);
+    topic.delete();
+    topic.create(2, &[]);
+    let second = known(&topic);
+    assert_ne!(second, first);
+    assert_eq!(second.bytes(), uuid_on_the_wire(&topic.name));
+    assert_eq!(sight(&topic), TopicSight::Known { incarnation: Some(second), partitions: 2 });
+}
+
+#[test]
+fn one_source_sees_a_topic_go_and_come_back() {
+    let topic = Topic::new(1);
+    let source = Source::new(&settings(), &topic.name).expect("a client");
+    let look = || source.look(CheckParts::Bounds).expect("an answer");
+    let TopicSight::Known { incarnation: first, .. } = look().topic else { panic!("unknown") };
+    topic.delete();
+    let gone = Instant::now() + Duration::from_secs(10);
+    while look().topic != TopicSight::Unknown {
+        assert!(Instant::now() < gone, "the deleted topic is still shown");
+    }
+    assert_eq!(look().bounds, None);
+    topic.create(1, &[]);
+    let back = Instant::now() + Duration::from_secs(10);
+    loop {
+        // A partition may still be without its leader.
+        let sight = source.look(CheckParts::Identity).expect("an answer");
+        if let TopicSight::Known { incarnation, .. } = sight.topic {
+            assert_ne!(incarnation, first);
+            return;
+        }
+        assert!(Instant::now() < back, "the new topic is not shown");
+    }
+}
+
+#[test]
+fn an_unknown_topic_is_an_answer() {
+    let source = Source::new(&settings(), &fresh_name()).expect("a client");
+    for parts in [CheckParts::Identity, CheckParts::Bounds] {
+        let sight = source.look(parts).expect("an answer");
+        assert_eq!((sight.topic, sight.bounds), (TopicSight::Unknown, None));
+    }
+}
+
+#[test]
+fn bounds_show_effective_settings_and_read_committed_ends() {
+    let topic = Topic::with(3, &[("cleanup.policy", "compact"), ("retention.ms", "86400000")]);
+    topic.fill(0, (0..5).map(|n| n.to_string()).filter(|_| false));
+    let seen = bounds(&topic);
+    assert_eq!(seen.cleanup_policy, "compact");
+    assert_eq!(seen.retention_ms, 86_400_000);
+    assert_eq!(seen.retention_bytes, -1);
+    assert!(!seen.unclean_leader_election);
+    assert_eq!(seen.logs, [span(0, 0), span(0, 0), span(0, 0)]);
+    let topic = Topic::new(2);
+    topic.fill_some(0, 5);
+    let open = Transactions::begin(&topic);
+    open.publish(0, "open");
+    open.publish(1, "open");
+    // The last stable offset, not the high watermark: 5, not 6; 0, not 1.
+    let seen = bounds(&topic);
+    assert_eq!((seen.cleanup_policy.as_str(), seen.retention_ms), ("delete", -1));
+    assert_eq!(seen.logs, [span(0, 5), span(0, 0)]);
+    topic.fill_some(0, 1);
+    assert_eq!(bounds(&topic).logs, [span(0, 5), span(0, 0)]);
+    open.commit();
+    // The marker takes an offset of its own.
+    assert_eq!(bounds(&topic).logs, [span(0, 8), span(0, 2)]);
+}
+
+#[test]
+fn a_refused_connection_is_unreached_and_names_the_address() {
+    let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+    let address = format!("127.0.0.1:{port}");
+    let source = Source::new(&Settings::new(&address, []).expect("settings"), "orders").expect("a client");
+    for _ in 0..2 {
+        let asked = Instant::now();
+        match source.look(CheckParts::Identity) {
+            Err(Failure::Unreached(why)) => {
+                assert!(why.contains(&address) && why.contains("orders"), "{why}");
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
+    }
+}
+
+#[test]
+fn a_silent_broker_is_bounded_and_named() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    let source = Source::new(&Settings::new(&address, []).expect("settings"), "orders").expect("a client");
+    let asked = Instant::now();
+    match source.look(CheckParts::Bounds) {
+        Err(Failure::Again(why)) => assert!(why.contains(&address), "{why}"),
+        other => panic!("{other:?}"),
+    }
+    assert!(asked.elapsed() < LOOK_WITHIN + Duration::from_secs(1), "{:?}", asked.elapsed());
+}
+
+#[test]
+fn every_check_of_a_world_is_answered_once() {
+    let topic = Topic::new(1);
+    let mut world = World::start(&topic);
+    for check in 1..=3 {
+        world.perform(Command::Check { check: CheckId(check), parts: CheckParts::Bounds });
+    }
+    for wanted in 1..=3 {
+        let check = world.until("Checked", |delivery| match delivery.event {
+            Event::Checked { check, .. } => Some(check),
+            _ => None,
+        });
+        assert_eq!(check, CheckId(wanted));
+    }
+    world.take(tenure(0, 1), 0);
+    world.close();
+}
+
+/// Collects librdkafka's debug lines about requests.
+#[derive(Clone, Default)]
+struct Requests(Arc<Mutex<Vec<String>>>);
+
+impl Requests {
+    fn count(&self, request: &str) -> usize {
+        self.0.lock().expect("lines").iter().filter(|line| line.contains(&format!("Sent {request}"))).count()
+    }
+}
+
+impl tracing::Subscriber for Requests {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn event(&self, event: &tracing::Event<'_>) {
+        struct Line<'a>(&'a mut Vec<String>);
+        impl tracing::field::Visit for Line<'_> {
+            fn record_debug(&mut self, _: &tracing::field::Field, value: &dyn fmt::Debug) {
+                self.0.push(format!("{value:?}"));
+            }
+        }
+        event.record(&mut Line(&mut self.0.lock().expect("lines")));
+    }
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[test]
+fn requests_per_check_do_not_grow_with_the_partitions() {
+    let count = |partitions: u32, parts: CheckParts| {
+        let topic = Topic::new(partitions);
+        let requests = Requests::default();
+        let debugged = [("debug".to_owned(), "protocol".to_owned())];
+        let settings = Settings::new(&brokers(), debugged).expect("settings");
+        tracing::subscriber::with_default(requests.clone(), || {
+            let source = Source::new(&settings, &topic.name).expect("a client");
+            // The first looks also connect and ask for brokers; the last one reads the lines that are still queued.
+            for parts in [parts, parts, CheckParts::Identity] {
+                source.look(parts).expect("an answer");
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            let kinds = ["Metadata", "DescribeConfigs", "ListOffsets", "Fetch", "OffsetForLeaderEpoch"];
+            let before = kinds.map(|kind| requests.count(kind));
+            for _ in 0..10 {
+                source.look(parts).expect("an answer");
+            }
+            // Again for the lines that are still queued.
+            std::thread::sleep(Duration::from_millis(50));
+            source.look(CheckParts::Identity).expect("an answer");
+            let after = kinds.map(|kind| requests.count(kind));
+            [0, 1, 2, 3, 4].map(|kind| after[kind] - before[kind])
+        })
+    };
+    // Ten looks, and one more for the identity.
+    assert_eq!(count(1, CheckParts::Identity), [11, 0, 0, 0, 0]);
+    assert_eq!(count(1, CheckParts::Bounds), [11, 10, 20, 0, 0]);
+    assert_eq!(count(12, CheckParts::Bounds), [11, 10, 20, 0, 0]);
+}

@@ -1,0 +1,290 @@
+//! What the tests share: topics that are deleted again, a world with its deliveries, plain producers.
+
+use std::fmt::Write as _;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant, SystemTime};
+
+use amends::kafka::{
+    Creation, Delivery, KafkaWorld, NewTopic, Outcome, Pipeline, Publisher, Report, Settings, create,
+};
+use amends_core::ids::{Frontier, Partition, RebalanceId, TenureId};
+use amends_core::lifecycle::command::Command;
+use amends_core::lifecycle::event::Event;
+use amends_core::source::record::Record;
+use rdkafka::admin::{AdminClient, AdminOptions};
+use rdkafka::client::DefaultClientContext;
+use rdkafka::config::ClientConfig;
+use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
+
+pub const LONG: Duration = Duration::from_secs(30);
+
+pub fn brokers() -> String {
+    std::env::var("AMENDS_TEST_BROKERS").unwrap_or_else(|_| "127.0.0.1:19092".to_owned())
+}
+
+pub fn settings() -> Settings {
+    Settings::new(&brokers(), []).expect("settings")
+}
+
+/// A name that no other test and no other run uses.
+pub fn fresh_name() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("amends-test-{:x}-{:x}-{count}", since.as_nanos(), std::process::id())
+}
+
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let mut context = Context::from_waker(Waker::noop());
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return output;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn admin() -> AdminClient<DefaultClientContext> {
+    ClientConfig::new().set("bootstrap.servers", brokers()).create().expect("admin client")
+}
+
+/// A topic of this test; dropping it deletes it.
+pub struct Topic {
+    pub name: String,
+}
+
+impl Topic {
+    pub fn new(partitions: u32) -> Self {
+        Self::with(partitions, &[("retention.ms", "-1"), ("retention.bytes", "-1")])
+    }
+
+    pub fn with(partitions: u32, config: &[(&str, &str)]) -> Self {
+        let topic = Self { name: fresh_name() };
+        topic.create(partitions, config);
+        topic
+    }
+
+    pub fn create(&self, partitions: u32, config: &[(&str, &str)]) {
+        let config = config.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let wanted = NewTopic { name: self.name.clone(), partitions, replication: 1, config };
+        // A deletion of the same name may still be going on.
+        let deadline = Instant::now() + LONG;
+        loop {
+            match create(&settings(), &wanted, Duration::from_secs(10)).expect("a client") {
+                Creation::Created => return,
+                Creation::Exists if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(100))
+                }
+                other => panic!("could not create {}: {other:?}", self.name),
+            }
+        }
+    }
+
+    pub fn delete(&self) {
+        let deleted = block_on(admin().delete_topics(&[&self.name], &AdminOptions::new()));
+        deleted.expect("an answer")[0].as_ref().expect("deleted");
+    }
+
+    /// Publishes values to a partition and waits until they are stored.
+    pub fn fill<T: AsRef<[u8]>>(&self, partition: u32, values: impl IntoIterator<Item = T>) {
+        let mut publisher = Publisher::open(&settings(), &self.name, LONG).expect("a producer");
+        for (ticket, value) in (0..).zip(values) {
+            publisher.publish(ticket, Partition(partition), None, Some(value.as_ref())).expect("taken");
+        }
+        for report in publisher.finish() {
+            assert!(matches!(report, Report { outcome: Outcome::Stored(_), .. }), "{report:?}");
+        }
+    }
+
+    /// `count` records of a few bytes.
+    pub fn fill_some(&self, partition: u32, count: u32) {
+        self.fill(partition, (0..count).map(|n| n.to_string()));
+    }
+}
+
+impl Drop for Topic {
+    fn drop(&mut self) {
+        let gone = block_on(admin().delete_topics(&[&self.name], &AdminOptions::new()));
+        if !std::thread::panicking() {
+            gone.expect("an answer");
+        }
+    }
+}
+
+/// A producer whose transactions the test ends itself.
+pub struct Transactions {
+    producer: BaseProducer,
+    topic: String,
+}
+
+impl Transactions {
+    pub fn begin(topic: &Topic) -> Self {
+        let producer: BaseProducer = ClientConfig::new()
+            .set("bootstrap.servers", brokers())
+            .set("transactional.id", fresh_name())
+            .set("linger.ms", "0")
+            .create()
+            .expect("producer");
+        producer.init_transactions(LONG).expect("initialised");
+        producer.begin_transaction().expect("begun");
+        Self { producer, topic: topic.name.clone() }
+    }
+
+    pub fn publish(&self, partition: i32, value: &str) {
+        let record: BaseRecord<'_, [u8], str> =
+            BaseRecord::to(&self.topic).partition(partition).payload(value);
+        self.producer.send(record).map_err(|(error, _)| error).expect("taken");
+        self.producer.flush(LONG).expect("flushed");
+    }
+
+    pub fn abort(self) {
+        self.producer.abort_transaction(LONG).expect("aborted");
+    }
+
+    pub fn commit(self) {
+        self.producer.commit_transaction(LONG).expect("committed");
+    }
+}
+
+/// A world and what it delivered.
+pub struct World {
+    pub kafka: KafkaWorld,
+    deliveries: Receiver<Delivery>,
+}
+
+pub fn pipeline(topic: &Topic, group: &str) -> Pipeline {
+    Pipeline {
+        settings: settings(),
+        topic: topic.name.clone(),
+        group: group.to_owned(),
+        batch_records: 500,
+        batch_bytes: 4 << 20,
+    }
+}
+
+impl World {
+    pub fn start(topic: &Topic) -> Self {
+        Self::join(topic, &fresh_name())
+    }
+
+    pub fn join(topic: &Topic, group: &str) -> Self {
+        Self::of(pipeline(topic, group))
+    }
+
+    pub fn of(pipeline: Pipeline) -> Self {
+        let (sender, deliveries) = channel();
+        let deliver = Arc::new(move |delivery| {
+            let _ = sender.send(delivery);
+        });
+        Self { kafka: KafkaWorld::start(pipeline, deliver).expect("started"), deliveries }
+    }
+
+    pub fn perform(&mut self, command: Command) {
+        assert!(self.kafka.perform(&command), "not Kafka's: {command:?}");
+    }
+
+    pub fn next(&self, within: Duration) -> Option<Delivery> {
+        match self.deliveries.recv_timeout(within) {
+            Ok(delivery) => Some(delivery),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => panic!("nobody delivers any more"),
+        }
+    }
+
+    /// The first delivery that `wanted` accepts; a test that waits in vain says what came instead.
+    pub fn until<T>(&self, what: &str, mut wanted: impl FnMut(Delivery) -> Option<T>) -> T {
+        let deadline = Instant::now() + LONG;
+        let mut others = String::new();
+        while let Some(delivery) = self.next(deadline.saturating_duration_since(Instant::now())) {
+            let _ = writeln!(others, "  {:?}", delivery.event);
+            if let Some(found) = wanted(delivery) {
+                return found;
+            }
+        }
+        panic!("waited in vain for {what}; came:\n{others}");
+    }
+
+    pub fn assigned(&self) -> (RebalanceId, Vec<Partition>) {
+        self.until("Assigned", |delivery| match delivery.event {
+            Event::Assigned { rebalance, partitions } => Some((rebalance, partitions)),
+            _ => None,
+        })
+    }
+
+    pub fn revoked(&self) -> RebalanceId {
+        self.until("Revoked", |delivery| match delivery.event {
+            Event::Revoked { rebalance, .. } => Some(rebalance),
+            _ => None,
+        })
+    }
+
+    pub fn assign(&mut self, rebalance: RebalanceId, positions: &[(TenureId, i64)]) {
+        let positions = positions.iter().map(|&(tenure, frontier)| (tenure, Frontier(frontier))).collect();
+        self.perform(Command::Assign { rebalance, positions });
+    }
+
+    pub fn sought(&self, wanted: TenureId) {
+        self.until("Sought", |delivery| match delivery.event {
+            Event::Sought { tenure } if tenure == wanted => Some(()),
+            Event::SeekFailed { tenure, failure } if tenure == wanted => panic!("{failure:?}"),
+            _ => None,
+        });
+    }
+
+    /// Joins, takes the assignment with one position and waits until it is taken.
+    pub fn take(&mut self, wanted: TenureId, frontier: i64) {
+        let (rebalance, _) = self.assigned();
+        self.assign(rebalance, &[(wanted, frontier)]);
+        self.sought(wanted);
+    }
+
+    pub fn ask(&mut self, tenure: TenureId, records: u32) {
+        self.perform(Command::Poll { tenure, records, bytes: 4 << 20, wait_ms: 1000 });
+    }
+
+    /// The answer to the poll that waits: records, or `None` for an empty one.
+    pub fn answer(&self, wanted: TenureId) -> Option<Arc<[Record]>> {
+        self.until("an answer to Poll", |delivery| match delivery.event {
+            Event::Polled { tenure, offsets } if tenure == wanted => {
+                let records = delivery.records.expect("records beside Polled");
+                let seen: Vec<_> = records.iter().map(|record| record.offset).collect();
+                assert_eq!(*offsets, *seen, "the records of the offsets");
+                Some(Some(records))
+            }
+            Event::PollEmpty { tenure } if tenure == wanted => Some(None),
+            Event::PollFailed { tenure, failure } if tenure == wanted => panic!("{failure:?}"),
+            _ => None,
+        })
+    }
+
+    /// Polls until records come.
+    pub fn poll(&mut self, tenure: TenureId, records: u32) -> Arc<[Record]> {
+        let deadline = Instant::now() + LONG;
+        while Instant::now() < deadline {
+            self.ask(tenure, records);
+            if let Some(records) = self.answer(tenure) {
+                return records;
+            }
+        }
+        panic!("no records of {tenure} in {LONG:?}");
+    }
+
+    pub fn close(&mut self) {
+        self.perform(Command::Close);
+        self.until("Closed", |delivery| (delivery.event == Event::Closed).then_some(()));
+    }
+}
+
+pub fn tenure(partition: u32, number: u32) -> TenureId {
+    TenureId { partition: Partition(partition), number }
+}
+
+pub fn offsets(records: &[Record]) -> Vec<i64> {
+    records.iter().map(|record| record.offset.0).collect()
+}
