@@ -1,6 +1,7 @@
 //! Knows what a failure of PostgreSQL means, by SQLSTATE and severity, never by message text; and how to say it without
 //! showing anybody's data.
 
+use std::error::Error as _;
 use std::fmt;
 
 use amends_core::lifecycle::event::Failure;
@@ -47,7 +48,12 @@ impl Trouble {
 impl From<Error> for Trouble {
     fn from(error: Error) -> Self {
         let why = describe(&error);
-        let Some(db) = error.as_db_error() else { return Self::Again(why) };
+        let Some(db) = error.as_db_error() else {
+            // Sockets and torn messages are outages; a row that does not read as expected is a mistake.
+            let is_wire = error.is_closed()
+                || error.source().is_some_and(<dyn std::error::Error>::is::<std::io::Error>);
+            return if is_wire { Self::Again(why) } else { Self::Broken(why) };
+        };
         // FATAL and PANIC end the session, whatever their class: an outage.
         if db.parsed_severity() != Some(Severity::Error) {
             return Self::Again(why);

@@ -40,13 +40,16 @@ impl TokioEnvironment {
     }
 
     fn connector(&self, endpoint: &Endpoint) -> Result<Connector, DialError> {
-        let unusable = |why: &dyn std::fmt::Display| DialError(format!("{} has no use for TLS, {why}", endpoint.host));
+        let unusable =
+            |why: &dyn std::fmt::Display| DialError(format!("{} has no use for TLS, {why}", endpoint.host));
         // Whoever switched TLS off needs no trusted certificates, not even readable ones.
-        let mut make = match endpoint.ssl_mode {
-            SslMode::Disable => trusting(RootCertStore::empty()),
-            _ => self.shared.trusted.get_or_init(|| trusting(native_roots())).clone(),
+        let mut make = if endpoint.ssl_mode == SslMode::Disable {
+            trusting(RootCertStore::empty())
+        } else {
+            self.shared.trusted.get_or_init(|| trusting(native_roots())).clone()
         };
-        MakeTlsConnect::<TcpStream>::make_tls_connect(&mut make, &endpoint.host).map_err(|error| unusable(&error))
+        MakeTlsConnect::<TcpStream>::make_tls_connect(&mut make, &endpoint.host)
+            .map_err(|error| unusable(&error))
     }
 }
 
@@ -123,7 +126,8 @@ async fn connect(address: SocketAddr) -> Result<TcpStream, DialError> {
 fn watch(stream: &TcpStream) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let socket = SockRef::from(stream);
-    let keepalive = TcpKeepalive::new().with_time(SILENCE).with_interval(Duration::from_secs(1)).with_retries(3);
+    let keepalive =
+        TcpKeepalive::new().with_time(SILENCE).with_interval(Duration::from_secs(1)).with_retries(3);
     socket.set_tcp_keepalive(&keepalive)?;
     #[cfg(target_os = "linux")]
     socket.set_tcp_user_timeout(Some(SILENCE))?;
