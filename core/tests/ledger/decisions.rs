@@ -3,6 +3,8 @@
 use amends_core::ids::Partition;
 use amends_core::ledger::code::Code;
 use amends_core::ledger::decision::{Batch, Decision};
+use amends_core::source::business_date::BusinessDate;
+use amends_core::source::record::Record;
 
 use super::model::{Cost, Model, WITHOUT_LIMIT, config, record};
 
@@ -33,17 +35,20 @@ fn say(text: &str) -> (String, String) {
     (key(item, location), value)
 }
 
+fn records(first_offset: i64, lines: &[&str]) -> Vec<Record> {
+    let of = |(offset, line): (i64, &&str)| {
+        let (key, value) = say(line);
+        record(offset, &key, &value)
+    };
+    (first_offset..).zip(lines).map(of).collect()
+}
+
 fn tell(lines: &[&str]) -> Model {
     let config = config(2, DECLARATION);
-    let records: Vec<_> = (0..)
-        .zip(lines)
-        .map(|(offset, line)| {
-            let (key, value) = say(line);
-            record(offset, &key, &value)
-        })
-        .collect();
+    let records = records(0, lines);
     let mut whole = Model::default();
-    whole.process(&config, Partition(0), &records, WITHOUT_LIMIT);
+    let costs = whole.process(&config, Partition(0), &records, WITHOUT_LIMIT);
+    assert!(costs.len() == 1 || whole.codes().contains(&"BALANCE_OVERFLOW"), "the batch was cut for nothing");
     let mut single = Model::default();
     for record in &records {
         single.process(&config, Partition(0), std::slice::from_ref(record), 1);
@@ -274,13 +279,7 @@ fn a_record_costs_what_it_changes_and_not_what_lies_behind() {
 #[test]
 fn a_batch_over_the_limit_says_how_much_of_it_fits() {
     let lines: Vec<_> = (1..=9).map(|n| format!("T{n} r1 assert widget 2026-01-0{} 1", 10 - n)).collect();
-    let records: Vec<_> = (0..)
-        .zip(&lines)
-        .map(|(offset, line)| {
-            let (key, value) = say(line);
-            record(offset, &key, &value)
-        })
-        .collect();
+    let records = records(0, &lines.iter().map(String::as_str).collect::<Vec<_>>());
     let config = config(2, DECLARATION);
     let fit = |limit: usize| {
         let plan = Batch::read(&config, Partition(0), &records, false).plan(Vec::new(), limit);
@@ -292,4 +291,70 @@ fn a_batch_over_the_limit_says_how_much_of_it_fits() {
     assert_eq!(fit(9), Decision::TooLarge { fit: 2 });
     assert_eq!(fit(71), Decision::TooLarge { fit: 8 });
     assert!(matches!(fit(72), Decision::Effects(_)));
+}
+
+#[test]
+fn rows_read_count_against_the_limit_by_themselves() {
+    let config = config(2, DECLARATION);
+    let mut model = Model::default();
+    let full: Vec<_> = (1..=7).map(|n| format!("T{n} r1 assert full 2026-01-1{n} 1000000000000")).collect();
+    let full: Vec<&str> = full.iter().map(String::as_str).collect();
+    model.process(&config, Partition(0), &records(0, &full), WITHOUT_LIMIT);
+    // Both overflow, so that they write their evidence only: the first reads the last four positions and the one
+    // below them, the second, of what is missing then, two more and the one below. Their heads are two rows more.
+    let two = records(
+        7,
+        &["A r1 assert full 2026-01-14 1000000000000", "B r1 assert full 2026-01-12 1000000000000"],
+    );
+    let at = |limit| model.clone().process(&config, Partition(0), &two, limit);
+    assert_eq!(at(10), [Cost { read: 10, written: 2 }]);
+    assert_eq!(at(9), [Cost { read: 6, written: 1 }, Cost { read: 8, written: 1 }]);
+}
+
+#[test]
+fn what_one_record_of_a_batch_reads_the_next_does_not_read_again() {
+    let config = config(2, DECLARATION);
+    let wants = |lines: &[&str]| {
+        let plan =
+            Batch::read(&config, Partition(0), &records(0, lines), false).plan(Vec::new(), WITHOUT_LIMIT);
+        let show = |date: BusinessDate| date.to_string()[5..].to_owned();
+        let ranges = plan.wants().iter();
+        ranges.map(|want| (show(want.from), want.before.map(show).unwrap_or_default())).collect::<Vec<_>>()
+    };
+    let pairs = |pairs: &[(&str, &str)]| {
+        pairs.iter().map(|(from, before)| (from.to_string(), before.to_string())).collect::<Vec<_>>()
+    };
+    let (a, b, c) =
+        ("A r1 assert widget 2026-01-03 1", "B r1 assert widget 2026-01-07 1", "C r1 cancel widget");
+    assert_eq!(wants(&[a, b, c]), pairs(&[("01-03", ""), ("01-07", "01-08")]), "a point may be retracted");
+    assert_eq!(wants(&[b, a]), pairs(&[("01-07", ""), ("01-03", "01-07")]), "only what is missing");
+    assert_eq!(wants(&[a, "D r1 assert widget 2026-01-03 0"]), pairs(&[("01-03", "")]));
+    let moved = "A r2 assert widget 2026-01-05 1";
+    assert_eq!(wants(&[a, moved]), pairs(&[("01-03", ""), ("01-05", "01-06")]));
+    let zero = "Z r1 assert widget 2026-01-05 0";
+    assert_eq!(wants(&[zero, a]), pairs(&[("01-05", "01-06"), ("01-03", "01-05"), ("01-06", "")]));
+    assert_eq!(wants(&[a, "E r1 assert gasket 2026-01-03 0"]).len(), 2, "each stock by itself");
+}
+
+#[test]
+fn after_an_overflow_a_batch_is_cut_where_it_needs_what_nobody_foresaw() {
+    let config = config(2, DECLARATION);
+    let mut model = Model::default();
+    let mut before = vec![
+        "T r1 assert full 2026-03-01 5",
+        "U r1 assert full 2026-01-10 1",
+        "V r1 assert full 2026-01-25 1",
+    ];
+    let full: Vec<_> = (1..=7).map(|n| format!("F{n} r1 assert full 2026-02-0{n} 1000000000000")).collect();
+    before.extend(full.iter().map(String::as_str));
+    model.process(&config, Partition(0), &records(0, &before), WITHOUT_LIMIT);
+    // Had the first not overflowed, the second would be stale and read nothing.
+    let batch = records(10, &["T r9 assert full 2026-03-05 1000000000000", "T r3 assert full 2026-01-20 6"]);
+    let mut single = model.clone();
+    for record in &batch {
+        single.process(&config, Partition(0), std::slice::from_ref(record), 1);
+    }
+    assert_eq!(model.process(&config, Partition(0), &batch, WITHOUT_LIMIT).len(), 2);
+    assert_eq!(model.codes()[10..], ["BALANCE_OVERFLOW", "CORRECTED"]);
+    assert_eq!(model, single);
 }

@@ -19,7 +19,7 @@ fn base64(text: &str) -> Option<Vec<u8>> {
         write!(bits, "{value:06b}").unwrap();
     }
     let bytes = bits.as_bytes().chunks_exact(8).map(|byte| std::str::from_utf8(byte).unwrap());
-    (text.len() % 4 == 0).then(|| bytes.map(|byte| u8::from_str_radix(byte, 2).unwrap()).collect())
+    text.len().is_multiple_of(4).then(|| bytes.map(|byte| u8::from_str_radix(byte, 2).unwrap()).collect())
 }
 
 fn fixture_config() -> Config {

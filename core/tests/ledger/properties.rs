@@ -48,8 +48,10 @@ fn whole(story: &[Said]) -> Model {
     model
 }
 
-/// Heads without what only the way there decides.
-fn heads(model: &Model) -> Vec<(String, i64, Option<(String, i64)>)> {
+/// Transaction, revision, and date and quantity while it is live.
+type PlainHead = (String, i64, Option<(String, i64)>);
+
+fn heads(model: &Model) -> Vec<PlainHead> {
     let content = |content: &Content| match content {
         Content::Assert { business_date, quantity } => Some((business_date.to_string(), *quantity)),
         Content::Cancel => None,
