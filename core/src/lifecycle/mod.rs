@@ -26,6 +26,8 @@ mod judge;
 mod lanes;
 mod rebalance;
 pub mod stop;
+#[cfg(test)]
+mod table;
 mod tenure;
 
 /// One budget: from Assigned to the first Poll, from records to their decision, from a probe to its poll.

@@ -63,7 +63,10 @@ fn a_background_check_that_fails_is_repeated_and_never_stops() {
     let mut story = Story::polling(0);
     for check in 3..7 {
         story.after(1_000).poll_empty("0#1");
-        story.event(Event::CheckFailed { check: CheckId(check), failure: again("the broker did not answer in 5s") });
+        story.event(Event::CheckFailed {
+            check: CheckId(check),
+            failure: again("the broker did not answer in 5s"),
+        });
     }
     assert_eq!(story.stopped(), None);
 }
@@ -73,7 +76,10 @@ fn an_awaited_check_fails_three_times_and_stops() {
     let mut story = Story::new(1);
     story.assigned(1, &[0]);
     for (check, wait) in [(1, 1), (2, 2), (3, 3)] {
-        story.event(Event::CheckFailed { check: CheckId(check), failure: again("the broker did not answer in 5s") });
+        story.event(Event::CheckFailed {
+            check: CheckId(check),
+            failure: again("the broker did not answer in 5s"),
+        });
         story.after(100).expired(Timer::CheckAgain { wait });
     }
     assert_snapshot!(format!("{}\n{}", story.close(), story.trace()));
@@ -129,7 +135,10 @@ fn an_empty_first_poll_below_the_end_is_probed() {
 fn a_control_tail_is_left_alone_and_the_record_after_it_probed() {
     let mut story = Story::polling(8);
     story.after(1_000).poll_empty("0#1").checked(3).after(1_000).poll_empty("0#1");
-    story.event(Event::Probed { tenure: id("0#1"), sight: ProbeSight::Tail(Offset(10)) }).checked(4).sought("0#1");
+    story
+        .event(Event::Probed { tenure: id("0#1"), sight: ProbeSight::Tail(Offset(10)) })
+        .checked(4)
+        .sought("0#1");
     for check in 5..7 {
         story.after(1_000).poll_empty("0#1").checked(check);
     }
@@ -247,15 +256,17 @@ fn an_unknown_claim_is_read_and_then_made_afresh() {
 #[test]
 fn a_fenced_member_rejoins_and_stops_contended_at_the_fifth_time() {
     let mut story = Story::new(1);
-    let mut check = 1;
-    for round in 1..=5 {
+    for (round, check) in (1..=5).zip(1..) {
         let tenure = format!("0#{round}");
         story.event(Event::Assigned {
             rebalance: RebalanceId { member: round, number: 1 },
             partitions: vec![Partition(0)],
         });
-        story.checked(check).claimed(&tenure, i64::from(round) * 2, 0).observed(&tenure, i64::from(round) * 2 + 1, 0);
-        check += 1;
+        story.checked(check).claimed(&tenure, i64::from(round) * 2, 0).observed(
+            &tenure,
+            i64::from(round) * 2 + 1,
+            0,
+        );
         story.after(1_000 << (round - 1)).expired(Timer::Rejoin { wait: round });
     }
     assert_snapshot!(format!("{}\n{}", story.close(), story.trace()));

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use amends_core::driver::{Driver, World};
-use amends_core::ids::{ClaimId, Frontier, Incarnation, Moment, Offset, Partition, RebalanceId, TenureId, Token};
+use amends_core::ids::{
+    ClaimId, Frontier, Incarnation, Moment, Offset, Partition, RebalanceId, TenureId, Token,
+};
 use amends_core::journal::Step;
 use amends_core::lifecycle::Settings;
 use amends_core::lifecycle::command::{CheckId, CheckParts, Command, Timer};
@@ -15,7 +17,6 @@ use amends_core::source::boundary::{Bounds, Declared, LogSpan, Sight, Sink, Topi
 pub struct Story {
     driver: Driver,
     now: u64,
-    pub sink: Sink,
     pub source: Source,
     seen: Seen,
 }
@@ -84,7 +85,6 @@ impl Story {
                 batch_bytes: 4 << 20,
             }),
             now: 0,
-            sink,
             source: Source {
                 topic: TopicSight::Known { incarnation: Some(incarnation(7)), partitions },
                 bounds: Bounds {
@@ -129,7 +129,8 @@ impl Story {
 
     /// The broker answers a check with what the story holds true.
     pub fn checked(&mut self, check: u64) -> &mut Self {
-        let bounds = matches!(self.source.topic, TopicSight::Known { .. }).then(|| self.source.bounds.clone());
+        let bounds =
+            matches!(self.source.topic, TopicSight::Known { .. }).then(|| self.source.bounds.clone());
         let sight = Sight { topic: self.source.topic, bounds: bounds.map(Arc::new) };
         self.event(Event::Checked { check: CheckId(check), sight })
     }

@@ -12,6 +12,8 @@ mod decide;
 mod end;
 mod read;
 mod resolve;
+#[cfg(test)]
+pub(super) mod table;
 
 /// What one tenure remembers. It dies with its stretch of ownership, so that nothing of an older one can be mistaken
 /// for it.
