@@ -9,6 +9,7 @@
 
 mod attempt;
 mod claim;
+mod effects;
 pub mod env;
 pub mod export;
 pub mod guard;
@@ -19,6 +20,7 @@ pub mod namespace;
 pub mod pipeline;
 mod pool;
 mod session;
+pub mod statements;
 mod target;
 mod transaction;
 mod trouble;

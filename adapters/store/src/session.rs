@@ -21,6 +21,8 @@ use crate::trouble::{Trouble, class, describe};
 /// The nonce is drawn by PostgreSQL; every locked read shows it again, and another one means that a pooler changed the
 /// server behind the session. Warnings must arrive, because one before COMMIT's answer makes its outcome unknown.
 /// `transaction_timeout` exists since PostgreSQL 17 only.
+///
+/// The kernel counts a full window as silence, so that `tcp_user_timeout` would cut a reader off which pauses.
 pub(crate) const SET_UP: &str = "\
 SELECT set_config('amends.session', gen_random_uuid()::text, false),
        current_setting('transaction_read_only'), current_setting('fsync'),
@@ -32,7 +34,7 @@ SELECT set_config('amends.session', gen_random_uuid()::text, false),
        set_config('client_min_messages', 'warning', false), set_config('client_encoding', 'UTF8', false),
        set_config('client_connection_check_interval', '1000', false),
        set_config('tcp_keepalives_idle', '3', false), set_config('tcp_keepalives_interval', '1', false),
-       set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '3000', false),
+       set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', $5, false),
        set_config('search_path', 'pg_catalog', false), set_config('TimeZone', 'UTC', false),
        set_config('DateStyle', 'ISO, YMD', false), set_config('jit', 'off', false)";
 
@@ -49,6 +51,8 @@ pub(crate) enum Purpose {
 pub(crate) const IDLE_IN_TRANSACTION_MS: u64 = 2_000;
 pub(crate) const LOCK_MS: u64 = 4_000;
 pub(crate) const STATEMENT_MS: u64 = 5_000;
+/// How long the server's kernel waits for an acknowledgement.
+const UNACKNOWLEDGED_MS: u64 = 3_000;
 /// The client's deadline of one attempt, when the server is silent about all of these.
 pub(crate) const ATTEMPT_MS: u64 = 6_000;
 
@@ -133,6 +137,7 @@ async fn open_at<E: Environment>(
 
     let zero_or = |ms: u64| if purpose == Purpose::Worker { ms.to_string() } else { "0".to_owned() };
     let (statement, lock, idle) = (zero_or(STATEMENT_MS), zero_or(LOCK_MS), zero_or(IDLE_IN_TRANSACTION_MS));
+    let unacknowledged = zero_or(UNACKNOWLEDGED_MS);
     let row = client
         .query_typed_one(
             SET_UP,
@@ -141,6 +146,7 @@ async fn open_at<E: Environment>(
                 (&statement, Type::TEXT),
                 (&lock, Type::TEXT),
                 (&idle, Type::TEXT),
+                (&unacknowledged, Type::TEXT),
             ],
         )
         .await?;

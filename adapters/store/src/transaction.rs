@@ -193,3 +193,17 @@ fn is_no(error: &Error) -> bool {
             && code != "40003"
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Neither can be had from a server that behaves; a status that was forgotten is null.
+    #[test]
+    fn a_status_that_says_neither_leaves_commit_unknown() {
+        for status in [None, Some("in progress".to_owned())] {
+            assert!(matches!(judge(Ok(()), Ok(status), false), Err(Trouble::Unknown(_))));
+        }
+        assert_eq!(judge(Ok(()), Ok(Some("committed".to_owned())), false), Ok(()));
+    }
+}

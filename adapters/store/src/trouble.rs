@@ -90,8 +90,11 @@ pub(crate) fn first_failure(results: impl IntoIterator<Item = Option<Error>>) ->
 /// Says a failure without its message, detail or hint: these may quote a record.
 pub(crate) fn describe(error: &Error) -> String {
     let Some(db) = error.as_db_error() else {
-        // The client's own errors speak of sockets and of the protocol, never of values.
-        return if error.is_closed() { "the connection was closed".to_owned() } else { error.to_string() };
+        if error.is_closed() {
+            return "the connection was closed".to_owned();
+        }
+        // The client's own errors speak of sockets, certificates and types, never of values.
+        return error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
     };
     let code = db.code().code();
     let mut text = match meaning(code) {

@@ -17,8 +17,12 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// For each address of a host, and for the resolver.
 const CONNECT: Duration = Duration::from_secs(2);
-/// A peer that acknowledges nothing for so long is gone.
+/// After so long without a word the peer is asked whether it lives.
 const SILENCE: Duration = Duration::from_secs(3);
+/// A peer that takes nothing for so long is gone. Above the five seconds of a statement, because a server that is busy
+/// with one does not read the next, and to the kernel a full window is silence too.
+#[cfg(target_os = "linux")]
+const UNTAKEN: Duration = Duration::from_secs(6);
 
 /// The environment of a real process. Clones share its beginning and its trusted certificates.
 #[derive(Clone)]
@@ -130,7 +134,7 @@ fn watch(stream: &TcpStream) -> std::io::Result<()> {
         TcpKeepalive::new().with_time(SILENCE).with_interval(Duration::from_secs(1)).with_retries(3);
     socket.set_tcp_keepalive(&keepalive)?;
     #[cfg(target_os = "linux")]
-    socket.set_tcp_user_timeout(Some(SILENCE))?;
+    socket.set_tcp_user_timeout(Some(UNTAKEN))?;
     Ok(())
 }
 

@@ -9,7 +9,9 @@ use amends_core::lifecycle::event::{Event, Failure, ProcessFailure};
 use amends_core::source::record::Record;
 use amends_store::export::{Kind, Snapshot};
 
-use crate::desk::{Database, Desk, TENURE, manifest, process, record, records};
+use amends_store::{migrate, statements};
+
+use crate::desk::{Database, Desk, TENURE, manifest, process, record, records, store};
 use crate::proxy::{Passed, Proxy, trips};
 
 const COMMITTED: Event = Event::Committed { tenure: TENURE };
@@ -275,4 +277,30 @@ async fn round_trips_do_not_grow_with_the_batch() {
         seen.push(questions);
     }
     assert_eq!(seen[0], seen[1]);
+}
+
+/// Whatever a worker says is listed, and whatever is listed is said: a simulator answers exactly these.
+#[tokio::test]
+async fn the_list_of_a_workers_statements_is_complete() {
+    let database = Database::migrated().await;
+    let proxy = Proxy::to(database.server()).await;
+    let url = database.url_through(proxy.port);
+    migrate::check(&store(&url)).await.unwrap();
+    let mut desk = Desk::at(&url).await;
+    let (token, frontier) = desk.claim().await;
+    assert_eq!(desk.process(token, frontier, &records(&WORKED_EXAMPLE)).await, COMMITTED);
+    desk.observe().await;
+    let mut said: Vec<String> = proxy
+        .log()
+        .into_iter()
+        .filter_map(|passed| match passed {
+            Passed::Question(text) => Some(text),
+            Passed::Answer => None,
+        })
+        .collect();
+    said.sort_unstable();
+    said.dedup();
+    let mut listed = statements::OF_A_WORKER.map(|(_, text)| text.to_owned());
+    listed.sort_unstable();
+    assert_eq!(said, listed);
 }

@@ -1,5 +1,7 @@
 //! Claims and observations.
 
+use std::time::Duration;
+
 use amends_core::ids::{ClaimId, Frontier, Token};
 use amends_core::lifecycle::command::Command;
 use amends_core::lifecycle::event::{Event, Failure};
@@ -7,6 +9,7 @@ use amends_store::namespace;
 use amends_store::pipeline::{BATCH_EFFECTS, LEDGER};
 
 use crate::desk::{BUDGET_MS, Database, Desk, TENURE, manifest, manifest_of, store};
+use crate::proxy::{Proxy, Then};
 
 const CLAIM: Command = Command::Claim { tenure: TENURE, within_ms: BUDGET_MS };
 
@@ -50,6 +53,24 @@ async fn a_row_that_is_missing_is_an_error_and_no_answer() {
     let observe = Command::Observe { tenure: TENURE, fresh: false, within_ms: BUDGET_MS };
     let failure = Failure::Broken(format!("could not observe orders/0#1: {why}"));
     assert_eq!(desk.ask(&observe, None).await, Event::ObserveFailed { tenure: TENURE, failure });
+}
+
+/// A lock that found no row waited for nothing, whatever the next statement then sees.
+#[tokio::test]
+async fn a_row_that_appears_behind_the_lock_is_no_answer_either() {
+    let database = Database::migrated().await;
+    let proxy = Proxy::to(database.server()).await;
+    let mut desk = Desk::at(&database.url_through(proxy.port)).await;
+    database.sql("DELETE FROM amends.partition").await;
+    proxy.when("SELECT pg_current_xact_id()", Then::Delay);
+    desk.tell(&CLAIM, None);
+    while !proxy.has_struck() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    database.sql("INSERT INTO amends.partition (namespace, partition) VALUES ('source-demo-1', 0)").await;
+    let answer = desk.answer().await;
+    assert!(matches!(answer, Event::ClaimFailed { failure: Failure::Broken(_), .. }), "{answer:?}");
 }
 
 #[tokio::test]

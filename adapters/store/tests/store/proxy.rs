@@ -17,6 +17,8 @@ pub enum Then {
     LoseAnswer,
     /// Nothing passes any more in either direction.
     Freeze,
+    /// The server sees it half a second later.
+    Delay,
     /// The server is given another statement first, whose answer nobody sees.
     SlipIn(&'static str),
 }
@@ -126,6 +128,7 @@ async fn up(shared: &Shared, wire: &Wire, mut from: OwnedReadHalf, mut to: Owned
                     *wire.frozen.lock().unwrap() = true;
                     std::future::pending::<()>().await;
                 }
+                Some(Then::Delay) => tokio::time::sleep(Duration::from_millis(500)).await,
                 Some(Then::SlipIn(statement)) => {
                     *wire.hidden.lock().unwrap() += 1;
                     let length = u32::try_from(statement.len() + 5).unwrap().to_be_bytes();

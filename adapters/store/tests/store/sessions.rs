@@ -53,7 +53,7 @@ async fn a_cancelled_wait_is_answered_at_once_and_its_backend_is_gone() {
     assert!(began.elapsed() < Duration::from_millis(450), "{:?}", began.elapsed());
     assert!(matches!(answer, Event::ClaimFailed { failure: Failure::Again(_), .. }), "{answer:?}");
     database.until(&format!("SELECT 1 WHERE NOT EXISTS ({BLOCKED})")).await;
-    let left = database.rows("SELECT 1 FROM pg_stat_activity WHERE application_name = 'amends test' AND wait_event_type = 'Lock'").await;
+    let left = database.rows("SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'amends test' AND wait_event_type = 'Lock'").await;
     assert!(left.is_empty());
     drop(holder);
     assert_eq!(desk.claim().await.0.epoch, 1);
@@ -113,7 +113,7 @@ async fn a_session_that_the_server_ends_is_an_outage() {
     // Idle sessions that were ended are noticed before they are used.
     assert_eq!(desk.process(token, frontier, &batch).await, Event::Committed { tenure: TENURE });
     database
-        .sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'amends test'")
+        .sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'amends test'")
         .await;
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(desk.claim().await.1, Frontier(1));
@@ -181,7 +181,8 @@ async fn a_session_forces_its_settings() {
         .await;
     let mut desk = Desk::at(&database.url()).await;
     assert_eq!(desk.claim().await.0.epoch, 1);
-    let backend = "SELECT pid FROM pg_stat_activity WHERE application_name = 'amends test'";
+    let backend = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'amends test'";
+    database.until(&format!("SELECT 1 FROM ({backend}) own HAVING count(*) = 1")).await;
     let first = database.rows(backend).await;
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert_eq!(database.rows(backend).await, first, "an idle session of the pool was ended");
@@ -220,7 +221,7 @@ async fn a_cancelled_commit_tells_its_outcome() {
         .await;
     let batch = records(&["T1 r1 assert 2026-01-05 -30"]);
     desk.tell(&process(token, frontier, &batch), Some(batch.clone()));
-    database.until("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND query = 'COMMIT'").await;
+    database.until("SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep' AND query = 'COMMIT'").await;
     desk.tell(&Command::Cancel { tenure: TENURE }, None);
     let answer = desk.answer().await;
     let again =

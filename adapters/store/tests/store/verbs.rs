@@ -57,7 +57,12 @@ async fn the_guard_lets_in_many_readers_or_one_loader() {
     Guard::exclusive(&store, other, "amends load others here:4").await.unwrap().release();
 
     load.release();
-    database.until("SELECT 1 WHERE NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory')").await;
+    database
+        .until(
+            "SELECT 1 WHERE NOT EXISTS (SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+                         WHERE l.locktype = 'advisory' AND d.datname = current_database())",
+        )
+        .await;
     let one = Guard::shared(&store, source, "amends verify orders here:5").await.unwrap();
     let two = Guard::shared(&store, source, "amends verify orders here:6").await.unwrap();
     assert!(Guard::exclusive(&store, source, "amends load orders here:7").await.is_err());
@@ -130,6 +135,10 @@ async fn an_export_does_not_gather_what_it_exports() {
     while let Some(line) = lines.next().await.unwrap() {
         count += 1;
         bytes += line.len();
+        if count == 1 {
+            // Somebody pages through it. A worker's limits would have ended the session by now.
+            tokio::time::sleep(std::time::Duration::from_secs(7)).await;
+        }
         if count % 500 == 0 {
             most = most.max(resident_kb());
         }
