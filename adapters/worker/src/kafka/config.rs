@@ -170,7 +170,10 @@ impl Settings {
 
     /// A client that reads nothing and asks about topics only.
     pub(super) fn asker(&self) -> ClientConfig {
-        self.consumer(&[])
+        let mut config = self.consumer(&[]);
+        // With sparse connections an admin request that waits for a broker reconnects in a hot loop, without backoff.
+        config.set("enable.sparse.connections", "false");
+        config
     }
 
     /// A client that creates topics.
@@ -269,6 +272,7 @@ mod tests {
         assert_eq!(member.get("session.timeout.ms"), Some("9000"));
         assert_eq!(member.get("heartbeat.interval.ms"), Some("3000"));
         assert_eq!(member.get("queued.max.messages.kbytes"), Some("8192"));
+        assert_eq!(settings.asker().get("enable.sparse.connections"), Some("false"));
         for config in [member, settings.stranger(), settings.asker()] {
             for (name, value) in FORCED {
                 assert_eq!(config.get(name), Some(value));

@@ -54,8 +54,10 @@ fn every_question_after_the_close_is_answered() {
 fn mocked(cluster: &MockCluster<'_, rdkafka::producer::DefaultProducerContext>) -> World {
     let topic = fresh_name();
     cluster.create_topic(&topic, 1, 1).expect("a topic");
+    let quick = [("session.timeout.ms", "3000"), ("heartbeat.interval.ms", "500")];
+    let quick = quick.map(|(name, value)| (name.to_owned(), value.to_owned()));
     World::of(Pipeline {
-        settings: Settings::new(&cluster.bootstrap_servers(), []).expect("settings"),
+        settings: Settings::new(&cluster.bootstrap_servers(), quick).expect("settings"),
         topic,
         group: fresh_name(),
         batch_records: 500,
