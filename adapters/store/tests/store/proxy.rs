@@ -1,6 +1,7 @@
 //! A proxy between the store and PostgreSQL that reads the protocol: it counts questions and answers, and cuts, loses or
 //! spoils what a test tells it to.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -37,6 +38,7 @@ struct Shared {
     rule: Mutex<Option<(&'static str, Then)>>,
     log: Mutex<Vec<Passed>>,
     latency: Mutex<Duration>,
+    open: AtomicUsize,
 }
 
 pub struct Proxy {
@@ -60,10 +62,12 @@ impl Proxy {
                     let wire = Wire::default();
                     let (from_client, to_client) = client.into_split();
                     let (from_server, to_server) = server.into_split();
+                    shared.open.fetch_add(1, Ordering::SeqCst);
                     tokio::select! {
                         () = up(&shared, &wire, from_client, to_server) => {}
                         () = down(&shared, &wire, from_server, to_client) => {}
                     }
+                    shared.open.fetch_sub(1, Ordering::SeqCst);
                 });
             }
         });
@@ -77,6 +81,11 @@ impl Proxy {
     /// Whether the rule was met.
     pub fn has_struck(&self) -> bool {
         self.shared.rule.lock().unwrap().is_none()
+    }
+
+    /// How many connections the client keeps.
+    pub fn open(&self) -> usize {
+        self.shared.open.load(Ordering::SeqCst)
     }
 
     /// Answers take so long, so that all of a pipeline has passed before its first answer does.
@@ -126,7 +135,10 @@ async fn up(shared: &Shared, wire: &Wire, mut from: OwnedReadHalf, mut to: Owned
                 Some(Then::LoseAnswer) => *wire.losing.lock().unwrap() = true,
                 Some(Then::Freeze) => {
                     *wire.frozen.lock().unwrap() = true;
-                    std::future::pending::<()>().await;
+                    // Only the end of the connection is noticed.
+                    let mut ignored = [0; 4096];
+                    while from.read(&mut ignored).await.is_ok_and(|count| count > 0) {}
+                    return;
                 }
                 Some(Then::Delay) => tokio::time::sleep(Duration::from_millis(500)).await,
                 Some(Then::SlipIn(statement)) => {

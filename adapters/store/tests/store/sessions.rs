@@ -88,6 +88,13 @@ async fn a_silent_server_is_given_up_by_how_far_the_attempt_had_come() {
             Event::CommitUnknown { .. } => assert_eq!(begins, "COMMIT"),
             other => panic!("{other:?}"),
         }
+        for _ in 0..100 {
+            if proxy.open() == 0 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!(proxy.open(), 0, "a connection that was given up is cut, not waited for");
         assert_eq!(desk.observe().await, (Some(token), Some(frontier)));
     }
     assert_eq!(desk.process(token, frontier, &batch).await, Event::Committed { tenure: TENURE });
@@ -188,6 +195,13 @@ async fn a_session_forces_its_settings() {
     assert_eq!(database.rows(backend).await, first, "an idle session of the pool was ended");
     let seen = database.rows("SELECT setting FROM public.seen").await;
     assert_eq!(seen, ["on", "warning", "read committed", "5s", "4s", "2s", "1s"]);
+
+    // Each limit is the smaller of its own and the rest of the budget.
+    database.sql("DELETE FROM public.seen").await;
+    let answer = desk.ask(&Command::Claim { tenure: TENURE, within_ms: 3_500 }, None).await;
+    assert!(matches!(answer, Event::Claimed { .. }), "{answer:?}");
+    let seen = database.rows("SELECT setting FROM public.seen").await;
+    assert_eq!(seen[3..6], ["3500ms", "3500ms", "2s"]);
 }
 
 /// Behind a pooler another server session may answer than the one that was set up.
