@@ -82,6 +82,11 @@ impl Checks {
         (is_quiet && now.ms_since(self.sent_at) >= FRESH_MS).then(|| self.want(CheckParts::Bounds))
     }
 
+    /// The next bounds that are asked for from now on, whoever asks; asks itself when an idle poll may.
+    pub(super) fn next_bounds(&mut self, now: Moment) -> Need {
+        self.idle(now).unwrap_or(Need { check: CheckId(self.last.0 + 1), parts: CheckParts::Bounds })
+    }
+
     /// The periodic timer: armed while somebody has a tenure.
     pub(super) fn arm_due(&mut self, out: &mut Vec<Command>) {
         if !self.is_due_armed {
@@ -147,8 +152,12 @@ impl Checks {
         is_awaited: bool,
         out: &mut Vec<Command>,
     ) -> Option<CheckFailure> {
-        if !is_awaited && self.suspicion.is_none() {
+        if !is_awaited {
             self.attempts = 0;
+            // What is suspected is asked again until it is refuted or refused.
+            if self.suspicion.is_some() {
+                self.repeat(REPEAT_MS, out);
+            }
             return None;
         }
         match failure {
@@ -156,10 +165,10 @@ impl Checks {
             Failure::Unreached(_) => self.repeat(REPEAT_MS, out),
             Failure::Again(why) => {
                 self.attempts += 1;
-                if self.attempts >= MAX_ATTEMPTS && is_awaited {
+                if self.attempts >= MAX_ATTEMPTS {
                     return Some(CheckFailure::Spent(why.clone()));
                 }
-                self.repeat(100 * u64::from(self.attempts.min(2)), out);
+                self.repeat(100 * u64::from(self.attempts), out);
             }
         }
         None

@@ -2,8 +2,8 @@
 
 use super::command::{Command, Timer};
 use super::stop::StopReason;
-use super::tenure::{Input, State, Tenure, Turn};
-use super::{CUT_MS, DRAIN_MS, Lifecycle, Phase};
+use super::tenure::{Input, State, Turn};
+use super::{CUT_MS, DRAIN_MS, Lifecycle, Phase, note};
 
 impl Lifecycle {
     /// Cancels the statements of tenures that are over.
@@ -29,11 +29,13 @@ impl Lifecycle {
             return Turn::Done;
         }
         // An answer that never came leaves its outcome unknown.
-        let left = self.tenures.values().find_map(Tenure::left_unknown);
-        if let Some(unknown) = left.filter(|_| reason.is_orderly()) {
-            *reason = unknown;
+        for (_, mut tenure) in std::mem::take(&mut self.tenures) {
+            let left = tenure.abandon(&mut self.shared);
+            note(&mut self.after, &tenure);
+            if let Some(unknown) = left.filter(|_| reason.is_orderly()) {
+                *reason = unknown;
+            }
         }
-        self.tenures.clear();
         Turn::Done
     }
 

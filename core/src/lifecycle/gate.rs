@@ -18,16 +18,11 @@ pub(super) struct Gate {
     pub(super) assigning: Option<RebalanceId>,
     /// The callback that waits for its `Unassign`.
     pub(super) revoking: Option<RebalanceId>,
-    rejoins: BTreeMap<Partition, Rejoins>,
+    /// When each partition was fenced while the group assigned it to this member, within the last ten minutes and
+    /// since its last decision.
+    fences: BTreeMap<Partition, Vec<Moment>>,
     rejoining: Rejoining,
     waits: u32,
-}
-
-/// How often a partition was fenced while the group assigned it to this member.
-#[derive(Clone, Copy, Debug)]
-struct Rejoins {
-    times: u32,
-    since: Moment,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,7 +53,7 @@ impl Gate {
             is_assigned: false,
             assigning: None,
             revoking: None,
-            rejoins: BTreeMap::new(),
+            fences: BTreeMap::new(),
             rejoining: Rejoining::No,
             waits: 0,
         }
@@ -121,12 +116,10 @@ impl Gate {
         if !self.is_assigned {
             return None;
         }
-        let rejoins = self.rejoins.entry(partition).or_insert(Rejoins { times: 0, since: now });
-        if now.ms_since(rejoins.since) > CONTENDED_WITHIN_MS {
-            *rejoins = Rejoins { times: 0, since: now };
-        }
-        rejoins.times += 1;
-        let times = rejoins.times;
+        let fences = self.fences.entry(partition).or_default();
+        fences.retain(|at| now.ms_since(*at) < CONTENDED_WITHIN_MS);
+        fences.push(now);
+        let times = u32::try_from(fences.len()).unwrap_or(CONTENDED_TIMES);
         if times >= CONTENDED_TIMES {
             return Some(StopReason::Contended { partition, times });
         }
@@ -141,8 +134,8 @@ impl Gate {
 
     /// A decision of the partition: whoever fenced it before is gone.
     pub(super) fn decided(&mut self, partition: Partition) {
-        if !self.rejoins.is_empty() {
-            self.rejoins.remove(&partition);
+        if !self.fences.is_empty() {
+            self.fences.remove(&partition);
         }
     }
 

@@ -64,6 +64,16 @@ impl Lifecycle {
         if let Some(rebalance) = self.shared.gate.assigning
             && !self.tenures.values().any(|tenure| tenure.rebalance == rebalance && tenure.is_unplaced())
         {
+            let (shared, after) = (&mut self.shared, &mut self.after);
+            let mut is_confirmed = true;
+            for tenure in self.tenures.values_mut().filter(|tenure| tenure.is_unconfirmed()) {
+                is_confirmed = false;
+                tenure.confirm(shared);
+                note(after, tenure);
+            }
+            if !is_confirmed {
+                return;
+            }
             self.shared.gate.assigning = None;
             let after = &mut self.after;
             let positions = self.tenures.values_mut().filter_map(|tenure| {

@@ -110,7 +110,7 @@ impl fmt::Display for StopReason {
             Self::Paused => write!(f, "paused; nothing is in flight or unresolved"),
             Self::Stopped => write!(f, "stopped; nothing is in flight or unresolved"),
             Self::Refused { refusal } => {
-                write!(f, "source refused: {refusal}; nothing was written, and the worker stops")
+                write!(f, "source refused: {refusal}; the worker stops, what is decided stays")
             }
             Self::Unresolved { tenure, epoch: Some(epoch), offsets: Some((first, last)), why } => write!(
                 f,

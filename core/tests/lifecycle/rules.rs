@@ -21,12 +21,12 @@ fn happy_path_checks_claims_reads_back_seeks_and_decides() {
 fn a_check_counts_only_for_polls_before_its_request() {
     let mut story = Story::with(2, Sink::Ledger, 2);
     story.assigned(1, &[0, 1]).checked(1).claimed("0#1", 1, 0).claimed("1#1", 1, 0);
-    story.observed("0#1", 1, 0).observed("1#1", 1, 0).checked(2).checked(3);
+    story.observed("0#1", 1, 0).observed("1#1", 1, 0).checked(2);
     story.sought("0#1").sought("1#1").polled("0#1", &[0]);
     // The request for 0#1 is out; the poll of 1#1 comes after it and needs the next one.
-    story.polled("1#1", &[0]).checked(4);
+    story.polled("1#1", &[0]).checked(3);
     assert_eq!(story.last_check(), Some(CheckParts::Identity));
-    story.checked_identity(5);
+    story.checked_identity(4);
     assert_snapshot!(story.trace());
 }
 
@@ -56,6 +56,25 @@ fn a_missing_topic_is_asked_again_until_the_budget_ends() {
     story.assigned(1, &[0]).checked(1).after(200).expired(Timer::CheckAgain { wait: 1 }).checked(2);
     story.after(19_800).expired(Timer::Budget { tenure: id("0#1") });
     assert_snapshot!(format!("{}\n{}", story.close(), story.trace()));
+}
+
+#[test]
+fn a_broker_without_topic_ids_is_refused_when_the_budget_ends() {
+    let mut story = Story::new(1);
+    story.source.topic = TopicSight::Known { incarnation: None, partitions: 1 };
+    story.assigned(1, &[0]).checked(1).after(20_000).expired(Timer::Budget { tenure: id("0#1") });
+    assert_snapshot!(story.close());
+}
+
+#[test]
+fn a_partition_without_a_leader_is_asked_again() {
+    let mut story = Story::new(1);
+    let log = std::mem::take(&mut story.source.bounds.logs);
+    story.source.bounds.logs = vec![None];
+    story.assigned(1, &[0]).checked(1);
+    story.source.bounds.logs = log;
+    story.after(200).expired(Timer::CheckAgain { wait: 1 }).checked(2);
+    assert_snapshot!(story.trace());
 }
 
 #[test]
@@ -177,9 +196,32 @@ fn records_below_the_frontier_are_thrown_away_and_probed() {
 fn one_assign_per_assigned_also_an_empty_one() {
     let mut story = Story::new(2);
     story.assigned(1, &[]);
-    story.assigned(2, &[0, 1]).checked(1).claimed("0#1", 1, 0).observed("0#1", 1, 0).checked(2);
+    story.assigned(2, &[0, 1]).checked(1).claimed("0#1", 1, 0).observed("0#1", 1, 0);
     // 1#1 is fenced before it is placed: the assignment is given without it, and the member rejoins.
-    story.claimed("1#1", 1, 0).observed("1#1", 2, 0);
+    story.claimed("1#1", 1, 0).observed("1#1", 2, 0).checked(2);
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn an_idle_neighbour_does_not_keep_an_empty_lane_from_its_probe() {
+    let mut story = Story::with(2, Sink::Ledger, 2);
+    story.assigned(1, &[0, 1]).checked(1).claimed("0#1", 1, 0).claimed("1#1", 1, 0);
+    story.observed("0#1", 1, 0).observed("1#1", 1, 0).checked(2).sought("0#1").sought("1#1");
+    story.polled("0#1", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]).checked_identity(3).committed("0#1");
+    // The seek of 1#1 landed at the end. Its neighbour polls first, every second, and takes each idle check.
+    for check in 4..6 {
+        story.after(1_000).poll_empty("0#1").after(1).poll_empty("1#1").checked(check);
+    }
+    story.after(1_000).poll_empty("1#1");
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn a_seek_that_failed_is_checked_again_before_the_next() {
+    let mut story = Story::new(1);
+    story.assigned(1, &[0]).checked(1).claimed("0#1", 1, 0).observed("0#1", 1, 0).checked(2);
+    story.event(Event::SeekFailed { tenure: id("0#1"), failure: again("erroneous state") });
+    story.after(100).retry("0#1", 1).checked(3);
     assert_snapshot!(story.trace());
 }
 
@@ -189,8 +231,8 @@ fn one_assign_per_assigned_also_an_empty_one() {
 fn lanes_bound_the_decisions_side_by_side() {
     let mut story = Story::with(2, Sink::Ledger, 1);
     story.assigned(1, &[0, 1]).checked(1).claimed("0#1", 1, 0).claimed("1#1", 1, 0);
-    story.observed("0#1", 1, 0).observed("1#1", 1, 0).checked(2).checked(3);
-    story.sought("0#1").sought("1#1").polled("0#1", &[0]).polled("1#1", &[0]).checked(4).checked(5);
+    story.observed("0#1", 1, 0).observed("1#1", 1, 0).checked(2);
+    story.sought("0#1").sought("1#1").polled("0#1", &[0]).polled("1#1", &[0]).checked(3).checked(4);
     story.committed("0#1");
     assert_snapshot!(story.trace());
 }
@@ -251,6 +293,15 @@ fn an_unknown_claim_is_read_and_then_made_afresh() {
     assert_snapshot!(story.trace());
 }
 
+#[test]
+fn an_unknown_claim_whose_tenure_is_over_is_read_once_more_at_the_end() {
+    let mut story = Story::new(1);
+    story.assigned(1, &[0]).checked(1).event(Event::ShutdownRequested);
+    story.event(Event::ClaimUnknown { tenure: id("0#1"), why: "the connection was cut".to_owned() });
+    story.observe_failed("0#1");
+    assert_snapshot!(format!("{}\n{}", story.close(), story.trace()));
+}
+
 // Rule 7.
 
 #[test]
@@ -270,6 +321,21 @@ fn a_fenced_member_rejoins_and_stops_contended_at_the_fifth_time() {
         story.after(1_000 << (round - 1)).expired(Timer::Rejoin { wait: round });
     }
     assert_snapshot!(format!("{}\n{}", story.close(), story.trace()));
+}
+
+#[test]
+fn the_ten_minutes_of_contended_slide() {
+    let mut story = Story::new(1);
+    for (round, at) in (1_u32..).zip([0, 570, 580, 590, 605, 610]) {
+        story.at(at * 1_000).event(Event::Assigned {
+            rebalance: RebalanceId { member: 1, number: round },
+            partitions: vec![Partition(0)],
+        });
+        let tenure = format!("0#{round}");
+        story.checked(u64::from(round)).claimed(&tenure, 1, 0).observed(&tenure, 2, 0);
+        // The fence at 0 s is too old when that at 605 s comes; five lie within ten minutes at 610 s.
+        assert_eq!(story.commands().iter().any(|command| command.to_string() == "close"), at == 610, "{at}");
+    }
 }
 
 #[test]
@@ -364,6 +430,26 @@ fn a_late_answer_changes_nothing_and_a_late_ticket_comes_straight_back() {
     let mut story = Story::polling(0);
     story.revoked(2, &[0]).polled("0#1", &[0]);
     assert_snapshot!(story.trace());
+}
+
+#[test]
+fn a_revocation_in_a_drain_waits_for_the_read_that_settles() {
+    let mut story = Story::processing();
+    story.event(Event::ShutdownRequested).commit_unknown("0#1").revoked(2, &[0]).observed("0#1", 1, 3);
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn a_budget_ends_when_records_are_thrown_away() {
+    let mut story = Story::processing();
+    // A stale record begins a budget, is thrown away, and then the lane is silent: the budget is over with it.
+    story.committed("0#1").polled("0#1", &[1]);
+    story
+        .event(Event::Probed { tenure: id("0#1"), sight: ProbeSight::Tail(Offset(10)) })
+        .checked(4)
+        .sought("0#1");
+    story.after(30_000).expired(Timer::Budget { tenure: id("0#1") }).poll_empty("0#1");
+    assert_eq!(story.stopped(), None);
 }
 
 // Rule 11.
@@ -474,6 +560,6 @@ fn a_frontier_above_the_end_is_asked_again_and_then_refused() {
     assert_eq!(
         story.close(),
         "source refused: expected partition 0 to reach the stored frontier 12, its read-committed end is 10; \
-         nothing was written, and the worker stops"
+         the worker stops, what is decided stays"
     );
 }

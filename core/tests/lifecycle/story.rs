@@ -1,4 +1,4 @@
-//! Tells the reducer what happens and keeps the trace; whatever a story does not say is answered as by a healthy world.
+//! Tells the reducer what happens and keeps the trace. A story says every answer itself.
 
 use std::sync::Arc;
 
@@ -102,6 +102,12 @@ impl Story {
     /// Time passes.
     pub fn after(&mut self, ms: u64) -> &mut Self {
         self.now += ms;
+        self
+    }
+
+    /// It is so late.
+    pub fn at(&mut self, ms: u64) -> &mut Self {
+        self.now = ms;
         self
     }
 

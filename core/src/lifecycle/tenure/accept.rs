@@ -48,7 +48,8 @@ impl Tenure {
             Input::Observed(Some(token), Some(frontier)) if token == claimed => {
                 self.attempts = 0;
                 self.hold = Some(Hold { token, frontier });
-                self.confirm(shared)
+                self.state = State::Placing;
+                Turn::Done
             }
             Input::Observed(..) => self.retire(shared),
             Input::ObserveFailed(failure) => self.try_again(shared, failure, Then::ReadBack(claimed)),
@@ -76,7 +77,8 @@ impl Tenure {
                 self.claim(shared)
             }
             Input::ObserveFailed(failure) => self.read_again(shared, failure, Then::Recover),
-            Input::Revoked | Input::Lost | Input::Drained => self.cancel(shared, Asked::Observe),
+            Input::Revoked | Input::Lost => self.cancel(shared, Asked::Observe),
+            Input::Drained => self.settle_by_the_read_in_flight(shared),
             Input::Spent => self.cancel_unresolved(shared),
             Input::Passed | Input::RetryDue | Input::Granted => Turn::Late,
             answers!(claim, seek, probe, poll, process) => Turn::Impossible,
@@ -84,7 +86,7 @@ impl Tenure {
     }
 
     /// A check goes before every seek.
-    pub(super) fn confirm(&mut self, shared: &mut Shared) -> Turn {
+    pub(in super::super) fn confirm(&mut self, shared: &mut Shared) -> Turn {
         self.state = State::Confirming(shared.want(CheckParts::Bounds));
         Turn::Done
     }
@@ -93,6 +95,7 @@ impl Tenure {
         match input {
             Input::Passed if self.is_placed => self.seek(shared),
             Input::Passed => {
+                self.is_confirmed = true;
                 self.state = State::Placing;
                 Turn::Done
             }
@@ -103,7 +106,8 @@ impl Tenure {
         }
     }
 
-    /// The first seeks of one assignment are one `Assign`, given when each of its claims was read back or given up.
+    /// The first seeks of one assignment are one `Assign`, given when each of its claims was read back or given up and
+    /// one check of the source came after that.
     pub(super) fn placing(&mut self, shared: &mut Shared, input: Input<'_>) -> Turn {
         match input {
             Input::Revoked | Input::Lost | Input::Drained => self.finish(shared),
@@ -126,6 +130,11 @@ impl Tenure {
         !self.is_placed && self.is_living() && self.state != State::Placing
     }
 
+    /// Whether it waits for its place and the source must be checked first.
+    pub(in super::super) fn is_unconfirmed(&self) -> bool {
+        self.state == State::Placing && !self.is_confirmed
+    }
+
     pub(super) fn seek(&mut self, shared: &mut Shared) -> Turn {
         let Some(hold) = self.hold else { return Turn::Impossible };
         self.state = State::Seeking;
@@ -143,7 +152,7 @@ impl Tenure {
                 self.attempts = 0;
                 self.poll(shared)
             }
-            Input::SeekFailed(failure) => self.try_again(shared, failure, Then::Seek),
+            Input::SeekFailed(failure) => self.try_again(shared, failure, Then::Confirm),
             Input::Revoked | Input::Lost | Input::Drained => self.finish(shared),
             Input::Spent => self.budget_spent(shared),
             Input::Passed | Input::RetryDue | Input::Granted => Turn::Late,

@@ -68,19 +68,19 @@ impl Tenure {
     /// The last answer of a tenure that is over.
     pub(super) fn ending(&mut self, shared: &mut Shared, input: Input<'_>, asked: Asked) -> Turn {
         match (asked, input) {
-            (Asked::Claim, answers!(claim)) | (Asked::Observe, answers!(observe)) => self.finish(shared),
             (Asked::Process, Input::Committed) => {
+                if let (Some(hold), Some(range)) = (self.hold.as_mut(), self.batch.sent) {
+                    hold.frontier = range.last.frontier_after();
+                }
                 shared.gate.decided(self.id.partition);
                 self.finish(shared)
             }
-            (Asked::Process, Input::Fenced | Input::Moved | Input::ProcessFailed(_))
-            | (Asked::Resolve, Input::Observed(..)) => self.finish(shared),
-            (Asked::Process, Input::CommitUnknown) | (Asked::Resolve, Input::ObserveFailed(_)) => {
-                if shared.is_draining() {
-                    return self.settle(shared);
-                }
-                self.leave_unresolved(shared)
-            }
+            (Asked::Claim, answers!(claim))
+            | (Asked::Observe, answers!(observe))
+            | (
+                Asked::Process,
+                Input::CommitUnknown | Input::Fenced | Input::Moved | Input::ProcessFailed(_),
+            ) => self.end(shared),
             // Lost overtakes a revocation: nobody waits any longer.
             (_, Input::Lost) => {
                 self.cut(shared);
@@ -98,8 +98,19 @@ impl Tenure {
         }
     }
 
+    /// Over; but an outcome that nobody read is kept, or read once more when the stream drains.
+    pub(super) fn end(&mut self, shared: &mut Shared) -> Turn {
+        if !self.is_unknown {
+            self.finish(shared)
+        } else if shared.is_draining() {
+            self.settle(shared)
+        } else {
+            self.leave_unresolved(shared)
+        }
+    }
+
     /// Over, with an outcome that nobody read: kept until a later claim or read of the partition got the row lock.
-    pub(super) fn leave_unresolved(&mut self, shared: &mut Shared) -> Turn {
+    fn leave_unresolved(&mut self, shared: &mut Shared) -> Turn {
         self.finish(shared);
         self.state = State::Unresolved;
         Turn::Done
@@ -132,28 +143,17 @@ impl Tenure {
         }
     }
 
-    /// What stays unknown when the drain waits no longer.
-    pub(in super::super) fn left_unknown(&self) -> Option<StopReason> {
-        let is_unknown = match self.state {
-            State::Ending(asked) => matches!(asked, Asked::Process | Asked::Resolve),
-            State::Settling | State::Unresolved => true,
-            State::Checking(_)
-            | State::Claiming
-            | State::ReadingBack(_)
-            | State::Recovering
-            | State::Confirming(_)
-            | State::Placing
-            | State::Seeking
-            | State::Polling
-            | State::Judging(_)
-            | State::Probing
-            | State::Queued
-            | State::Processing
-            | State::Resolving
-            | State::Observing
-            | State::Waiting(_)
-            | State::Gone => false,
-        };
+    /// The drain waits no longer: everything goes back, and what stays unknown is told.
+    pub(in super::super) fn abandon(&mut self, shared: &mut Shared) -> Option<StopReason> {
+        let left = self.left_unknown();
+        self.finish(shared);
+        left
+    }
+
+    fn left_unknown(&self) -> Option<StopReason> {
+        let is_deciding =
+            self.state == State::Ending(Asked::Process) || self.state == State::Ending(Asked::Claim);
+        let is_unknown = self.is_unknown || is_deciding;
         is_unknown.then(|| self.unresolved_reason("postgres did not answer while the stream drained"))
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct Tenure {
     pub(super) state: State,
     /// Token and frontier as PostgreSQL showed them under this tenure's own claim.
     pub(super) hold: Option<Hold>,
+    /// The source was checked after every claim of its assignment was read back or given up.
+    pub(super) is_confirmed: bool,
     /// The client was told where to begin.
     pub(super) is_placed: bool,
     budget: Budget,
@@ -33,6 +35,8 @@ pub(super) struct Tenure {
     reads: u32,
     waits: u32,
     observe_at: Moment,
+    /// The reply of its last claim or decision was lost, and nobody read the outcome yet.
+    is_unknown: bool,
     has_lane: bool,
     is_cancelled: bool,
     is_retired: bool,
@@ -96,7 +100,7 @@ pub(super) enum Then {
     Claim,
     ReadBack(Token),
     Recover,
-    Seek,
+    Confirm,
     Poll,
     Probe,
     Process,
@@ -109,8 +113,6 @@ pub(super) enum Asked {
     Claim,
     Observe,
     Process,
-    /// A read that was to resolve an unknown decision.
-    Resolve,
 }
 
 /// The one budget of 20 s; everything inside draws on it.
@@ -223,12 +225,14 @@ impl Tenure {
             rebalance,
             state: State::Checking(need),
             hold: None,
+            is_confirmed: false,
             is_placed: false,
             budget: Budget::default(),
             attempts: 0,
             reads: 0,
             waits: 0,
             observe_at: shared.now,
+            is_unknown: false,
             has_lane: false,
             is_cancelled: false,
             is_retired: false,
@@ -243,6 +247,11 @@ impl Tenure {
     pub(super) fn turn(&mut self, shared: &mut Shared, input: Input<'_>) -> Turn {
         if matches!(input, Input::Claimed(_) | Input::Observed(..) | Input::Committed) {
             self.observe_at = shared.now.after_ms(OBSERVE_AFTER_MS);
+        }
+        if matches!(input, Input::ClaimUnknown | Input::CommitUnknown) {
+            self.is_unknown = true;
+        } else if matches!(input, Input::Observed(..)) {
+            self.is_unknown = false;
         }
         match self.state {
             State::Checking(_) => self.checking(shared, input),
@@ -297,7 +306,7 @@ impl Tenure {
 
     /// Whether the group must wait for it: a ticket is out, or a statement that may take the row lock is in flight.
     pub(super) fn holds_gate(&self) -> bool {
-        self.batch.offsets.is_some() || matches!(self.state, State::Ending(_))
+        self.batch.offsets.is_some() || matches!(self.state, State::Ending(_) | State::Settling)
     }
 
     /// The wait of this number is over. `None` when it is no longer wanted.
@@ -369,42 +378,15 @@ impl Tenure {
                 Then::Claim => self.claim(shared),
                 Then::ReadBack(claimed) => self.read_back(shared, claimed),
                 Then::Recover => self.recover(shared),
-                Then::Seek => self.seek(shared),
+                Then::Confirm => self.confirm(shared),
                 Then::Poll => self.poll(shared),
                 Then::Probe => self.probe(shared),
                 Then::Process => self.process(shared),
                 Then::Resolve => self.resolve(shared),
             },
-            Input::Revoked | Input::Lost => match then {
-                Then::Resolve => self.leave_unresolved(shared),
-                Then::Claim
-                | Then::ReadBack(_)
-                | Then::Recover
-                | Then::Seek
-                | Then::Poll
-                | Then::Probe
-                | Then::Process => self.finish(shared),
-            },
-            Input::Drained => match then {
-                Then::Resolve => self.settle(shared),
-                Then::Claim
-                | Then::ReadBack(_)
-                | Then::Recover
-                | Then::Seek
-                | Then::Poll
-                | Then::Probe
-                | Then::Process => self.finish(shared),
-            },
-            Input::Spent => match then {
-                Then::Resolve => self.stop_unresolved(shared, SPENT),
-                Then::Claim
-                | Then::ReadBack(_)
-                | Then::Recover
-                | Then::Seek
-                | Then::Poll
-                | Then::Probe
-                | Then::Process => self.budget_spent(shared),
-            },
+            Input::Revoked | Input::Lost | Input::Drained => self.end(shared),
+            Input::Spent if self.is_unknown => self.stop_unresolved(shared, SPENT),
+            Input::Spent => self.budget_spent(shared),
             Input::Passed | Input::Granted => Turn::Late,
             answers!(claim, observe, seek, probe, poll, process) => Turn::Impossible,
         }

@@ -103,10 +103,10 @@ impl Tenure {
         if was_record_seen && self.position.empties >= EMPTY_POLLS {
             return self.missed(shared);
         }
-        // An empty poll proves nothing until an end that was asked for after it says that nothing is there.
-        if let Some(need) = shared.checks.idle(shared.now) {
-            self.position.need = Some(need);
-        }
+        // An empty poll proves nothing until an end that was asked for after it says that nothing is there. A need that
+        // is not served yet stays: a later one could be overtaken for ever by the checks of a neighbour.
+        let next = shared.checks.next_bounds(shared.now);
+        self.position.need.get_or_insert(next);
         self.poll(shared)
     }
 

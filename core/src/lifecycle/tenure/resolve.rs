@@ -29,13 +29,12 @@ impl Tenure {
                 }
             }
             Input::ObserveFailed(failure) => self.read_again(shared, failure, Then::Resolve),
-            Input::Revoked | Input::Lost => self.cancel(shared, Asked::Resolve),
-            Input::Drained => {
-                self.release_lane(shared);
+            Input::Revoked => self.cancel(shared, Asked::Observe),
+            Input::Lost => {
                 self.give_back(shared);
-                self.state = State::Settling;
-                Turn::Done
+                self.cancel(shared, Asked::Observe)
             }
+            Input::Drained => self.settle_by_the_read_in_flight(shared),
             Input::Spent => self.cancel_unresolved(shared),
             Input::Passed | Input::RetryDue | Input::Granted => Turn::Late,
             answers!(claim, seek, probe, poll, process) => Turn::Impossible,
@@ -79,10 +78,16 @@ impl Tenure {
 
     /// The stream drains and an outcome is unknown: it is read once more.
     pub(super) fn settle(&mut self, shared: &mut Shared) -> Turn {
+        self.settle_by_the_read_in_flight(shared);
+        self.observe(shared, true)
+    }
+
+    /// The read that is to resolve the outcome was sent already.
+    pub(super) fn settle_by_the_read_in_flight(&mut self, shared: &mut Shared) -> Turn {
         self.release_lane(shared);
         self.give_back(shared);
         self.state = State::Settling;
-        self.observe(shared, true)
+        Turn::Done
     }
 
     pub(super) fn settling(&mut self, shared: &mut Shared, input: Input<'_>) -> Turn {

@@ -100,7 +100,7 @@ pub(in super::super) fn situations() -> Vec<Situation> {
         }
     };
     let probed = |sight| Position { probe: Some(sight), ..Position::default() };
-    vec![
+    let mut situations = vec![
         tenure("The source is checked before the assignment is accepted.", |_, _| {}),
         tenure("A claim is in flight.", |tenure, _| tenure.state = State::Claiming),
         tenure("The claim's row is read back.", |tenure, _| tenure.state = State::ReadingBack(token(7))),
@@ -170,7 +170,7 @@ pub(in super::super) fn situations() -> Vec<Situation> {
         accepting("Waits before the next claim.", Then::Claim),
         accepting("Waits before the next read-back.", Then::ReadBack(token(7))),
         accepting("Waits before the next read of the row after a lost claim.", Then::Recover),
-        reading("Waits before the next seek.", Then::Seek),
+        reading("Waits before the check of the next seek.", Then::Confirm),
         reading("Waits before the next poll.", Then::Poll),
         reading("Waits before the next probe.", Then::Probe),
         sender("Waits before the next attempt at a decision.", State::Waiting(Then::Process)),
@@ -180,8 +180,8 @@ pub(in super::super) fn situations() -> Vec<Situation> {
         sender("Over; a decision is in flight.", State::Ending(Asked::Process)),
         {
             let about = "Over; a cancelled read that resolves a lost decision is in flight.";
-            let mut situation = sender(about, State::Ending(Asked::Resolve));
-            situation.tenure.is_cancelled = true;
+            let mut situation = sender(about, State::Ending(Asked::Observe));
+            (situation.tenure.is_cancelled, situation.tenure.is_unknown) = (true, true);
             situation
         },
         {
@@ -198,5 +198,16 @@ pub(in super::super) fn situations() -> Vec<Situation> {
             (tenure.batch.sent, tenure.state) = (Some(range(10, 11)), State::Settling);
             shared.is_running = false;
         }),
-    ]
+    ];
+    for Situation { tenure, .. } in &mut situations {
+        tenure.is_unknown |= matches!(
+            tenure.state,
+            State::Recovering
+                | State::Resolving
+                | State::Waiting(Then::Recover | Then::Resolve)
+                | State::Unresolved
+                | State::Settling
+        );
+    }
+    situations
 }
