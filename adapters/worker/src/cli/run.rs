@@ -13,7 +13,7 @@ use amends_store::{migrate, namespace};
 use clap::Args;
 use tracing::info;
 
-use super::{BrokerArgs, Failed, ManifestArg, runtime, store};
+use super::{BrokerArgs, Failed, ManifestArg, process_name, runtime, store};
 use crate::kafka::{self, Source};
 use crate::worker::{Journal, Worker};
 
@@ -73,13 +73,14 @@ impl Run {
         };
         let sessions = usize::try_from(lanes).unwrap_or(1).saturating_add(1);
         let store = store(&format!("amends run {}", config.namespace()), sessions)?;
-        let journal = self.journal.as_deref().map(|path| Journal::open(path, &settings)).transpose();
-        let journal = journal.map_err(Failed::usage)?;
         runtime()?.block_on(async {
             migrate::check(&store).await?;
-            let namespace = namespace::open(&store, &manifest, LEDGER).await?;
+            // Before the namespace is made: it is immutable, and a wrong manifest would make it wrong for ever.
             accept(&kafka, &manifest, &settings.source).await?;
-            let owner = owner();
+            let journal = self.journal.as_deref().map(|path| Journal::open(path, &settings)).transpose();
+            let journal = journal.map_err(Failed::usage)?;
+            let namespace = namespace::open(&store, &manifest, LEDGER).await?;
+            let owner = process_name();
             info!(namespace = namespace.name, topic = settings.topic, group = namespace.group_id(), lanes, owner, "starting");
             let pipeline = kafka::Pipeline {
                 settings: kafka,
@@ -121,11 +122,4 @@ fn judge(declared: &Declared, sight: &Sight) -> Verdict {
         (Verdict::Pass, Some(bounds)) => declared.judge_bounds(bounds),
         (verdict, _) => verdict,
     }
-}
-
-/// Shown to people in the partition's row.
-fn owner() -> String {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let host = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| host.trim().to_owned());
-    format!("{}:{}", if host.is_empty() { "localhost" } else { &host }, std::process::id())
 }

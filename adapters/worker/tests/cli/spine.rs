@@ -85,10 +85,9 @@ fn masked(mut inspection: Value) -> Value {
             row[name] = Value::from("…");
         }
     }
-    // Which partition committed last is chance.
-    let recent = inspection["recent"].as_array_mut().expect("recent");
-    recent.sort_by_key(|row| (row["partition"].as_i64(), row["offset"].as_i64()));
-    recent.retain(|row| row["partition"] == 0);
+    // Which partition committed last, and so comes first, is chance.
+    assert_eq!(inspection["recent"].as_array().map(Vec::len), Some(20));
+    inspection["recent"] = Value::from("…");
     inspection
 }
 

@@ -139,7 +139,7 @@ impl Stage {
         let mut command = self.program.kafka_verb("source load");
         command.arg("--manifest").arg(&self.manifest_path).arg("--file").arg(&path);
         let report = self.program.tell(&mut command)?;
-        print!("{}", indented(report.lines().last().unwrap_or_default()));
+        println!("  {} records published, the last: {}", report.lines().count(), report.lines().last().unwrap_or("-"));
         self.await_drained()?;
         Positions::parse(&self.program.export(&self.manifest_path, "positions")?)
     }
@@ -178,7 +178,8 @@ impl Stage {
     fn await_owners(&mut self) -> Result<BTreeMap<u32, String>, Failed> {
         let began = Instant::now();
         loop {
-            let owners = self.program.owners(&self.manifest_path)?;
+            // The first worker makes the namespace; before that there is nothing to inspect.
+            let owners = self.program.owners(&self.manifest_path).unwrap_or_default();
             let is_owning = |worker: &Worker| owners.values().any(|owner| worker.is_owner(owner));
             if self.workers.iter().all(is_owning) {
                 return Ok(owners);
