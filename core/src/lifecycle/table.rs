@@ -192,13 +192,15 @@ pub(super) fn commands(out: &[Command], stopping: Option<&StopReason>) -> String
     let word = |command: &Command| {
         let text = command.to_string();
         let words: Vec<&str> = text.split(' ').collect();
-        let kept = match command {
-            Command::Wait { .. } => 2,
-            Command::Stop { .. } => 2,
-            Command::Observe { .. } => words.len(),
-            Command::Check { .. } => return format!("check {}", words.last().expect("its parts")),
-            Command::Process { .. } => return text,
-            _ => 1,
+        if let Command::Check { .. } = command {
+            return format!("check {}", words.last().expect("its parts"));
+        }
+        let kept = if matches!(command, Command::Process { .. } | Command::Observe { .. }) {
+            words.len()
+        } else if matches!(command, Command::Wait { .. } | Command::Stop { .. }) {
+            2
+        } else {
+            1
         };
         words[..kept].join(" ")
     };
