@@ -1,0 +1,86 @@
+//! `cargo sim replay` as a reviewer meets it.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+const HEADER: &str = r#"{"journal":1,"settings":{"topic":"orders","source":{"sink":"ledger","incarnation":"kafka:07000000000000000000000000000000","partitions":1},"lanes":2,"batch-records":500,"batch-bytes":4194304}}"#;
+const ASSIGNED: &str = r#"{"at":0,"event":{"event":"assigned","rebalance":{"member":1,"number":1},"partitions":[]},"after":[],"commands":[{"command":"assign","rebalance":{"member":1,"number":1},"positions":[]}]}"#;
+const SHUTDOWN: &str = r#"{"at":5,"event":{"event":"shutdown-requested"},"after":[],"commands":[{"command":"wait","timer":"drain","after-ms":12000},{"command":"close"}]}"#;
+
+struct Done {
+    code: Option<i32>,
+    text: String,
+}
+
+/// Replays a journal of these lines, under a name that only this test uses.
+fn replay(name: &str, journal: &[u8]) -> Done {
+    let path = std::env::temp_dir().join(format!("amends-sim-{}-{name}", std::process::id()));
+    std::fs::write(&path, journal).expect("written");
+    let done = of(&[&"replay", &path]);
+    std::fs::remove_file(&path).expect("removed");
+    done
+}
+
+fn of(args: &[&dyn AsRef<std::ffi::OsStr>]) -> Done {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_amends-sim")).args(args.iter().map(|arg| arg.as_ref())).output();
+    let output = output.expect("started");
+    let text = [output.stdout, output.stderr].concat();
+    Done { code: output.status.code(), text: String::from_utf8(text).expect("text") }
+}
+
+#[test]
+fn equal_commands_are_told() {
+    let done = replay("equal", format!("{HEADER}\n{ASSIGNED}\n{SHUTDOWN}\n").as_bytes());
+    assert_eq!(done.text, "replayed 2 steps of 1 runs, all commands equal\n");
+    assert_eq!(done.code, Some(0));
+}
+
+#[test]
+fn the_first_step_that_differs_is_named() {
+    let other = ASSIGNED.replace(r#""positions":[]"#, r#""positions":[["0#1",4]]"#);
+    let done = replay("differs", format!("{HEADER}\n{other}\n{SHUTDOWN}\n").as_bytes());
+    assert!(done.text.contains("line 2 differs at assigned 1.1 none\n  journal: ["), "{}", done.text);
+    assert_eq!(done.code, Some(1));
+}
+
+#[test]
+fn a_killed_worker_leaves_a_torn_line_and_the_next_run_goes_on() {
+    let torn = &ASSIGNED[..ASSIGNED.len() / 2];
+    let done = replay("torn", format!("{HEADER}\n{torn}\n{HEADER}\n{ASSIGNED}\n{torn}").as_bytes());
+    assert_eq!(done.text, "replayed 1 steps of 2 runs, all commands equal, 2 torn lines left out\n");
+    assert_eq!(done.code, Some(0));
+}
+
+#[test]
+fn a_torn_line_within_a_run_is_no_journal() {
+    let torn = &ASSIGNED[..ASSIGNED.len() / 2];
+    let done = replay("within", format!("{HEADER}\n{torn}\n{SHUTDOWN}\n").as_bytes());
+    assert!(done.text.contains("could not read line 2"), "{}", done.text);
+    assert_eq!(done.code, Some(2));
+}
+
+#[test]
+fn what_is_no_journal_is_refused() {
+    let later = HEADER.replace(r#""journal":1"#, r#""journal":2"#);
+    let cases: [(&str, &[u8], &str); 5] = [
+        ("empty", b"", "it is empty"),
+        ("text", b"hello\n", "could not read line 1"),
+        ("later", later.as_bytes(), "journal format 2 is unknown, 1 is known"),
+        ("step", ASSIGNED.as_bytes(), "could not read line 1"),
+        ("bytes", b"\xff\xfe\n", "line 1: it is not UTF-8"),
+    ];
+    for (name, journal, saying) in cases {
+        let done = replay(name, journal);
+        assert!(done.text.contains(saying), "{name}: {}", done.text);
+        assert_eq!(done.code, Some(2), "{name}");
+    }
+}
+
+#[test]
+fn a_missing_file_and_a_missing_verb_are_mistakes_of_usage() {
+    let done = of(&[&"replay", &PathBuf::from("no-such-journal")]);
+    assert!(done.text.starts_with("could not replay no-such-journal: "), "{}", done.text);
+    assert_eq!(done.code, Some(2));
+    assert_eq!(of(&[]).code, Some(2));
+}
