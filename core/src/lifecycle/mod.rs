@@ -292,8 +292,9 @@ impl Lifecycle {
     fn got_lock(&mut self, id: TenureId) {
         let after = &mut self.after;
         self.tenures.retain(|other, tenure| {
-            let is_resolved =
-                other.partition == id.partition && *other != id && tenure.state == State::Unresolved;
+            // A younger tenure's outcome may have come after this lock: a reply can be late.
+            let is_older = other.partition == id.partition && other.number < id.number;
+            let is_resolved = is_older && tenure.state == State::Unresolved;
             if is_resolved {
                 tenure.state = State::Gone;
                 note(after, tenure);

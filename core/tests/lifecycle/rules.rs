@@ -503,6 +503,35 @@ fn a_shutdown_that_cannot_read_the_outcome_is_unresolved() {
 }
 
 #[test]
+fn a_late_read_of_an_older_tenure_resolves_nothing_younger() {
+    let mut story = Story::processing();
+    story.committed("0#1");
+    for _ in 0..5 {
+        story.after(1_000).poll_empty("0#1");
+    }
+    // 0#1 reads its row as an idle owner; the answer comes when 0#2 has left a decision unknown.
+    story
+        .checked(4)
+        .lost(2)
+        .assigned(3, &[0])
+        .checked(5)
+        .claimed("0#2", 2, 3)
+        .observed("0#2", 2, 3)
+        .checked(6);
+    story.sought("0#2").polled("0#2", &[3]).checked(7).lost(4).commit_unknown("0#2");
+    story.observed("0#1", 1, 3).event(Event::ShutdownRequested);
+    assert_eq!(story.commands().iter().filter(|command| command.to_string() == "observe fresh").count(), 1);
+}
+
+#[test]
+fn the_read_that_settles_is_cut_though_an_older_read_was() {
+    let mut story = Story::processing();
+    story.commit_unknown("0#1").revoked(2, &[0]).event(Event::ShutdownRequested).observe_failed("0#1");
+    story.after(12_000).expired(Timer::Drain);
+    assert_eq!(story.commands().iter().filter(|command| command.to_string() == "cancel").count(), 1);
+}
+
+#[test]
 fn a_pause_drains_and_leaves_the_group() {
     let mut story = Story::polling(0);
     story.event(Event::PauseRequested);

@@ -79,6 +79,8 @@ impl Tenure {
     /// The stream drains and an outcome is unknown: it is read once more.
     pub(super) fn settle(&mut self, shared: &mut Shared) -> Turn {
         self.settle_by_the_read_in_flight(shared);
+        // What was cancelled before was another statement.
+        self.is_cancelled = false;
         self.observe(shared, true)
     }
 
