@@ -32,7 +32,7 @@ impl ReplayFile {
             Ok(Replayed { runs, steps, torn }) => {
                 let left_out =
                     if torn == 0 { String::new() } else { format!(", {torn} torn lines left out") };
-                println!("replayed {steps} steps of {runs} runs, all commands equal{left_out}");
+                println!("replayed {steps} steps in {runs} runs of a worker, all commands equal{left_out}");
                 ExitCode::SUCCESS
             }
             Err(Trouble::Replay(error @ ReplayError::Differs { .. })) => {

@@ -120,7 +120,10 @@ impl Worker {
 }
 
 fn at_once(code: u8) -> ExitCode {
-    warn!(code = "shutdown", "a second signal: ended at once; what was in flight is fenced, a restart reads again");
+    warn!(
+        code = "shutdown",
+        "a second signal: ended at once; what was in flight is fenced, a restart reads again"
+    );
     ExitCode::from(code)
 }
 
@@ -153,7 +156,11 @@ impl Services {
     /// A journal with a hole replays to nonsense, so a failed one ends; the work goes on.
     fn drop_journal(&mut self, why: &dyn std::fmt::Display) {
         if let Some(journal) = self.journal.take() {
-            warn!(code = "journal", "could not write {}: {why}; the journal ends here, the work goes on", journal.path.display());
+            warn!(
+                code = "journal",
+                "could not write {}: {why}; the journal ends here, the work goes on",
+                journal.path.display()
+            );
         }
     }
 
@@ -216,7 +223,11 @@ fn log(topic: &str, step: &Step<'_>) {
         | Event::Committed { .. }
         | Event::Checked { .. }
         | Event::Expired { .. }
-        | Event::Sought { .. } => debug!("{}", step.line(topic)),
+        | Event::Sought { .. } => debug!("{}", step.line(topic).trim_start()),
+        // An owner that reads its row while nothing comes, and goes on.
+        Event::Observed { .. } if step.after.iter().all(|after| after.state == "polling") => {
+            debug!("{}", step.line(topic).trim_start());
+        }
         Event::Assigned { .. }
         | Event::Revoked { .. }
         | Event::Claimed { .. }
@@ -271,7 +282,8 @@ impl Journal {
             writer.flush()?;
             Ok(writer)
         };
-        let file = opened().map_err(|error| format!("could not open the journal {}: {error}", path.display()))?;
+        let file =
+            opened().map_err(|error| format!("could not open the journal {}: {error}", path.display()))?;
         Ok(Self { file, path: path.to_owned() })
     }
 

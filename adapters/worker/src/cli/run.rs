@@ -57,7 +57,8 @@ impl Run {
     pub(super) fn run(self) -> Result<ExitCode, Failed> {
         let manifest = self.manifest.read()?;
         let kafka = self.brokers.settings()?;
-        let cores = std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(1));
+        let cores =
+            std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(1));
         let lanes = if self.serial { 1 } else { self.lanes.unwrap_or(cores) };
         let config = manifest.config();
         let settings = Settings {
@@ -81,7 +82,14 @@ impl Run {
             let journal = journal.map_err(Failed::usage)?;
             let namespace = namespace::open(&store, &manifest, LEDGER).await?;
             let owner = process_name();
-            info!(namespace = namespace.name, topic = settings.topic, group = namespace.group_id(), lanes, owner, "starting");
+            info!(
+                namespace = namespace.name,
+                topic = settings.topic,
+                group = namespace.group_id(),
+                lanes,
+                owner,
+                "starting"
+            );
             let pipeline = kafka::Pipeline {
                 settings: kafka,
                 topic: settings.topic.clone(),
@@ -106,7 +114,9 @@ async fn accept(kafka: &kafka::Settings, manifest: &Manifest, declared: &Declare
         loop {
             match judge(&declared, &source.look(CheckParts::Bounds)?) {
                 Verdict::Pass => return Ok(()),
-                Verdict::AskAgain(_) if began.elapsed() < ACCEPT_WITHIN => std::thread::sleep(ASK_AGAIN_AFTER),
+                Verdict::AskAgain(_) if began.elapsed() < ACCEPT_WITHIN => {
+                    std::thread::sleep(ASK_AGAIN_AFTER)
+                }
                 Verdict::AskAgain(refusal) | Verdict::Refuse(refusal) => {
                     let text = format!("source refused: {refusal}; nothing was started");
                     return Err(Failed::new(refusal.code(), text));

@@ -52,8 +52,10 @@ const SAY_EVERY: Duration = Duration::from_secs(1);
 /// positions before and after, kills one worker in the middle of a larger load, and proves from an own read of the
 /// topic that nothing was lost or doubled. What it makes stays.
 #[derive(Args)]
-#[command(after_help = "Example:\n  make up\n  AMENDS_DATABASE_URL=postgres://amends:amends-local-only@127.0.0.1:15432/amends \
-                        amends demo")]
+#[command(
+    after_help = "Example:\n  make up\n  AMENDS_DATABASE_URL=postgres://amends:amends-local-only@127.0.0.1:15432/amends \
+                        amends demo"
+)]
 pub(super) struct Demo {
     #[command(flatten)]
     brokers: BrokerArgs,
@@ -73,9 +75,11 @@ impl Demo {
         let began = Instant::now();
         let stamp = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let name = format!("demo-{stamp}");
-        let folder = self.folder.clone().unwrap_or_else(|| std::env::temp_dir().join(format!("amends-{name}")));
-        fs::create_dir_all(&folder)
-            .map_err(|error| Failed::usage(format!("could not make the folder {}: {error}", folder.display())))?;
+        let folder =
+            self.folder.clone().unwrap_or_else(|| std::env::temp_dir().join(format!("amends-{name}")));
+        fs::create_dir_all(&folder).map_err(|error| {
+            Failed::usage(format!("could not make the folder {}: {error}", folder.display()))
+        })?;
         let program = Program::new(&self.brokers, &folder)?;
 
         heading(began, "a namespace, a topic and its manifest");
@@ -86,7 +90,14 @@ impl Demo {
         program.tell(create.args(["--namespace", &name, "--topic", &topic, "--out"]).arg(&manifest_path))?;
         let bytes = super::read_file(&manifest_path, super::MANIFEST_BYTES)?;
         let manifest = Manifest::parse(&bytes).map_err(Failed::usage)?;
-        let mut stage = Stage { kafka: self.brokers.settings()?, program, folder, manifest_path, manifest, workers: vec![] };
+        let mut stage = Stage {
+            kafka: self.brokers.settings()?,
+            program,
+            folder,
+            manifest_path,
+            manifest,
+            workers: vec![],
+        };
 
         heading(began, "two workers of one group");
         for number in 1..=2 {
@@ -103,19 +114,30 @@ impl Demo {
             times.push(stage.load_fixture(file, text)?);
         }
         heading(began, "what inspect shows");
-        print!("{}", indented(&stage.program.tell(stage.program.verb("inspect --manifest").arg(&stage.manifest_path))?));
+        print!(
+            "{}",
+            indented(
+                &stage.program.tell(stage.program.verb("inspect --manifest").arg(&stage.manifest_path))?
+            )
+        );
         heading(began, "the positions");
         print!("{}", positions::table(&times));
 
         heading(began, &format!("kill -9 of one worker in the middle of {} records", self.records));
         stage.kill_in_the_middle(self.records, &owners)?;
 
-        heading(began, "the proof: an own read of the topic, without a group, joined to the exported evidence");
+        heading(
+            began,
+            "the proof: an own read of the topic, without a group, joined to the exported evidence",
+        );
         let proof = proof::prove(&stage.kafka, &stage.program, &stage.manifest_path, &stage.manifest)?;
         for worker in &mut stage.workers {
             worker.stop()?;
         }
-        println!("  namespace {name} and topic {topic} stay; manifest, journals and logs: {}", stage.folder.display());
+        println!(
+            "  namespace {name} and topic {topic} stay; manifest, journals and logs: {}",
+            stage.folder.display()
+        );
         println!("\n{proof}");
         Ok(if proof.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
@@ -139,7 +161,11 @@ impl Stage {
         let mut command = self.program.kafka_verb("source load");
         command.arg("--manifest").arg(&self.manifest_path).arg("--file").arg(&path);
         let report = self.program.tell(&mut command)?;
-        println!("  {} records published, the last: {}", report.lines().count(), report.lines().last().unwrap_or("-"));
+        println!(
+            "  {} records published, the last: {}",
+            report.lines().count(),
+            report.lines().last().unwrap_or("-")
+        );
         self.await_drained()?;
         Positions::parse(&self.program.export(&self.manifest_path, "positions")?)
     }
@@ -149,23 +175,36 @@ impl Stage {
         write_load(&load, &self.manifest, records)?;
         let before = self.frontiers()?;
         let loading = self.program.load(&self.manifest_path, &load)?;
-        let Some(victim) = self.workers.pop() else { return Err(Failed::new("broken", "there is no worker to kill")) };
-        let theirs = owners.iter().find(|(_, owner)| victim.is_owner(owner)).map_or(0, |(partition, _)| *partition);
+        let Some(victim) = self.workers.pop() else {
+            return Err(Failed::new("broken", "there is no worker to kill"));
+        };
+        let theirs =
+            owners.iter().find(|(_, owner)| victim.is_owner(owner)).map_or(0, |(partition, _)| *partition);
         let share = i64::from(records) / i64::try_from(owners.len()).unwrap_or(1).max(1);
         let start = before.get(&theirs).copied().unwrap_or(0);
         self.await_that("the load to be under way", |now| {
             let done = now.get(&theirs).unwrap_or(&0) - start;
-            if done > share / 10 { Ok(()) } else { Err(format!("{done} of {share} of partition {theirs} are decided")) }
+            if done > share / 10 {
+                Ok(())
+            } else {
+                Err(format!("{done} of {share} of partition {theirs} are decided"))
+            }
         })?;
         let pid = victim.kill()?;
         let killed = Instant::now();
         let at_kill = self.frontiers()?.get(&theirs).copied().unwrap_or(0);
-        println!("  killed worker {pid}, the owner of partition {theirs}, after {} of {share}", at_kill - start);
+        println!(
+            "  killed worker {pid}, the owner of partition {theirs}, after {} of {share}",
+            at_kill - start
+        );
         self.await_that("the other worker to take over", |now| {
             let frontier = now.get(&theirs).copied().unwrap_or(0);
             if frontier > at_kill { Ok(()) } else { Err(format!("partition {theirs} rests at {frontier}")) }
         })?;
-        println!("  the other worker went on with partition {theirs} after {:.1}s", killed.elapsed().as_secs_f64());
+        println!(
+            "  the other worker went on with partition {theirs} after {:.1}s",
+            killed.elapsed().as_secs_f64()
+        );
         loading.finish()?;
         self.await_drained()
     }
@@ -197,13 +236,18 @@ impl Stage {
             ends.insert(number, reader.end().0);
         }
         self.await_that("everything to be decided", |now| {
-            let left: i64 = ends.iter().map(|(partition, end)| (end - now.get(partition).unwrap_or(&0)).max(0)).sum();
+            let left: i64 =
+                ends.iter().map(|(partition, end)| (end - now.get(partition).unwrap_or(&0)).max(0)).sum();
             if left == 0 { Ok(()) } else { Err(format!("{left} records to go")) }
         })
     }
 
     /// Looks at the frontiers until they are what it waits for, and says now and then how far they are.
-    fn await_that(&mut self, what: &str, look: impl Fn(&Frontiers) -> Result<(), String>) -> Result<(), Failed> {
+    fn await_that(
+        &mut self,
+        what: &str,
+        look: impl Fn(&Frontiers) -> Result<(), String>,
+    ) -> Result<(), Failed> {
         let began = Instant::now();
         let mut said = began;
         while let Err(so_far) = look(&self.frontiers()?) {

@@ -27,7 +27,8 @@ impl Positions {
             Ok(((item, location, business_date), format!("{balance} {state} v{version}")))
         });
         let rows: Result<_, serde_json::Error> = rows.collect();
-        rows.map(Self).map_err(|error| Failed::new("broken", format!("could not read the positions: {error}")))
+        rows.map(Self)
+            .map_err(|error| Failed::new("broken", format!("could not read the positions: {error}")))
     }
 }
 
@@ -36,7 +37,9 @@ pub(super) fn table(times: &[Positions]) -> String {
     let mut keys: Vec<_> = times.iter().flat_map(|time| time.0.keys()).collect();
     keys.sort();
     keys.dedup();
-    let mut rows = vec![["item", "location", "date", "before", "after correction", "after cancellation"].map(str::to_owned)];
+    let mut rows = vec![
+        ["item", "location", "date", "before", "after correction", "after cancellation"].map(str::to_owned),
+    ];
     for key in keys {
         let cells: Vec<String> = times
             .iter()
@@ -48,14 +51,16 @@ pub(super) fn table(times: &[Positions]) -> String {
                 if is_changed { format!("{text} *") } else { text.to_owned() }
             })
             .collect();
-        let [before, corrected, cancelled] = [0, 1, 2].map(|time| cells.get(time).cloned().unwrap_or_default());
+        let [before, corrected, cancelled] =
+            [0, 1, 2].map(|time| cells.get(time).cloned().unwrap_or_default());
         rows.push([key.0.clone(), key.1.clone(), key.2.clone(), before, corrected, cancelled]);
     }
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..6).map(width).collect();
     let mut text = String::new();
     for row in &rows {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         text.push_str(&format!("  {}\n", cells.join("  ").trim_end()));
     }
     text.push_str("  * changed by this load\n");

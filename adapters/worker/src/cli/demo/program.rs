@@ -64,7 +64,10 @@ impl Program {
         let output = command.output().map_err(|error| unstarted(&text, &error))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
-            return Err(Failed::new("demo", format!("amends {text} ended with {}:\n{}", output.status, said.trim_end())));
+            return Err(Failed::new(
+                "demo",
+                format!("amends {text} ended with {}:\n{}", output.status, said.trim_end()),
+            ));
         }
         String::from_utf8(output.stdout)
             .map_err(|_| Failed::new("broken", format!("amends {text} printed what is not UTF-8")))
@@ -76,7 +79,11 @@ impl Program {
     }
 
     /// The lines of an export, one after the other.
-    pub(super) fn export_lines(&self, manifest: &Path, kind: &str) -> Result<impl Iterator<Item = String>, Failed> {
+    pub(super) fn export_lines(
+        &self,
+        manifest: &Path,
+        kind: &str,
+    ) -> Result<impl Iterator<Item = String>, Failed> {
         let mut command = self.verb("export --manifest");
         command.arg(manifest).arg(kind).stdout(Stdio::piped());
         let text = words_of(&command);
@@ -103,8 +110,9 @@ impl Program {
             owner: Option<String>,
         }
         let text = self.run(self.verb("inspect --json --manifest").arg(manifest))?;
-        let inspection: Inspection = serde_json::from_str(&text)
-            .map_err(|error| Failed::new("broken", format!("could not read what inspect printed: {error}")))?;
+        let inspection: Inspection = serde_json::from_str(&text).map_err(|error| {
+            Failed::new("broken", format!("could not read what inspect printed: {error}"))
+        })?;
         Ok(inspection.partitions.into_iter().filter_map(|row| Some((row.partition, row.owner?))).collect())
     }
 
@@ -122,10 +130,13 @@ impl Program {
 
     /// Starts a load beside the demo; what it prints goes into a file of the folder.
     pub(super) fn load(&self, manifest: &Path, file: &Path) -> Result<Loading, Failed> {
-        let report = self.folder.join("load.report");
-        let stdout = File::create(&report).map_err(|error| super::unwritable(&report, &error))?;
+        let create = |name: &str| {
+            let path = self.folder.join(name);
+            File::create(&path).map_err(|error| super::unwritable(&path, &error))
+        };
+        let (stdout, stderr) = (create("load.report")?, create("load.log")?);
         let mut command = self.kafka_verb("source load");
-        command.arg("--manifest").arg(manifest).arg("--file").arg(file).stdout(stdout);
+        command.arg("--manifest").arg(manifest).arg("--file").arg(file).stdout(stdout).stderr(stderr);
         println!("  $ amends {} &", words_of(&command));
         Ok(Loading(command.spawn().map_err(|error| unstarted("source load", &error))?))
     }
@@ -148,7 +159,9 @@ impl Loading {
         match ended {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => Err(Failed::new("demo", format!("amends source load ended with {status}"))),
-            Err(error) => Err(Failed::new("broken", format!("could not wait for amends source load: {error}"))),
+            Err(error) => {
+                Err(Failed::new("broken", format!("could not wait for amends source load: {error}")))
+            }
         }
     }
 }
@@ -176,8 +189,12 @@ impl Worker {
 
     fn ended(&self, status: ExitStatus) -> Failed {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
-        let last = log.lines().rev().take(5).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join("\n");
-        Failed::new("demo", format!("a worker ended with {status}; its log {} ends with\n{last}", self.log.display()))
+        let last =
+            log.lines().rev().take(5).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join("\n");
+        Failed::new(
+            "demo",
+            format!("a worker ended with {status}; its log {} ends with\n{last}", self.log.display()),
+        )
     }
 
     /// SIGKILL: no shutdown, no goodbye. Gives the process's number.
@@ -203,7 +220,9 @@ impl Worker {
                 Ok(None) => std::thread::sleep(Duration::from_millis(50)),
                 Ok(Some(status)) if status.success() => return Ok(()),
                 Ok(Some(status)) => return Err(self.ended(status)),
-                Err(error) => return Err(Failed::new("broken", format!("could not wait for worker {pid}: {error}"))),
+                Err(error) => {
+                    return Err(Failed::new("broken", format!("could not wait for worker {pid}: {error}")));
+                }
             }
         }
         Err(Failed::new("demo", format!("worker {pid} did not stop in {STOP_WITHIN:?}")))

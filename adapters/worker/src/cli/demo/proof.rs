@@ -65,7 +65,9 @@ pub(super) fn prove(
             // Both sides rise by (partition, offset): rows before the record have none, rows at it are compared.
             let place = (number, record.offset.0);
             let mut found = 0_u64;
-            while let Some(row) = rows.next_if(|row| !matches!(row, Ok(row) if (row.partition, row.offset) > place)) {
+            while let Some(row) =
+                rows.next_if(|row| !matches!(row, Ok(row) if (row.partition, row.offset) > place))
+            {
                 let row = row?;
                 proof.evidence += 1;
                 let is_record = (row.partition, row.offset) == place
@@ -82,13 +84,15 @@ pub(super) fn prove(
         proof.evidence += 1;
         proof.doubled += 1;
     }
-    proof.positions = u64::try_from(program.export_lines(manifest_path, "positions")?.count()).unwrap_or(u64::MAX);
+    proof.positions =
+        u64::try_from(program.export_lines(manifest_path, "positions")?.count()).unwrap_or(u64::MAX);
     proof.count_envelopes(program, manifest_path)?;
     Ok(proof)
 }
 
 fn evidence(line: &str) -> Result<Evidence, Failed> {
-    serde_json::from_str(line).map_err(|error| Failed::new("broken", format!("could not read the evidence: {error}")))
+    serde_json::from_str(line)
+        .map_err(|error| Failed::new("broken", format!("could not read the evidence: {error}")))
 }
 
 /// The exact bytes; an absent part is not an empty one.
