@@ -139,7 +139,9 @@ impl Declared {
         if bounds.cleanup_policy != "delete" {
             return Verdict::Refuse(Refusal::CleanupPolicy { seen: bounds.cleanup_policy.clone() });
         }
-        for (setting, seen) in [("retention.ms", bounds.retention_ms), ("retention.bytes", bounds.retention_bytes)] {
+        for (setting, seen) in
+            [("retention.ms", bounds.retention_ms), ("retention.bytes", bounds.retention_bytes)]
+        {
             if seen != -1 {
                 return Verdict::Refuse(Refusal::RetentionFinite { setting: setting.to_owned(), seen });
             }

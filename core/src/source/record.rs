@@ -17,6 +17,12 @@ pub struct Record {
 impl std::fmt::Debug for Record {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let len = |part: &Option<Vec<u8>>| part.as_ref().map(Vec::len);
-        write!(f, "record {} (key {:?} bytes, value {:?} bytes)", self.offset, len(&self.key), len(&self.value))
+        write!(
+            f,
+            "record {} (key {:?} bytes, value {:?} bytes)",
+            self.offset,
+            len(&self.key),
+            len(&self.value)
+        )
     }
 }
