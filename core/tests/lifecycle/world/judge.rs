@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use amends_core::ids::{Frontier, Partition, RebalanceId, TenureId, Token};
-use amends_core::lifecycle::command::{CheckId, CheckParts, Command, Range, Timer};
-use amends_core::lifecycle::event::{Event, Offsets};
+use amends_core::ids::{Frontier, Partition, RebalanceId, TenureId};
+use amends_core::lifecycle::command::{CheckId, CheckParts, Command, Timer};
+use amends_core::lifecycle::event::Event;
 
+use super::Verdict;
 use super::kafka::Kafka;
 use super::postgres::Postgres;
+use super::tenancy::{Op, Tenancy, ensure};
 
 /// A rebalance callback waits at most this long, and timers may be this late.
 const REBALANCE_MS: u64 = 20_000;
@@ -16,42 +18,6 @@ pub const LATE_MS: u64 = 2_100;
 pub const END_MS: u64 = 12_000 + 3_000 + 5_000 + 3 * LATE_MS;
 /// From a fence to the rejoin, when the assignment stands: the longest wait, then decisions in flight.
 const REJOIN_MS: u64 = 8_000 + 20_000 + 2 * LATE_MS;
-
-/// One stretch of ownership, as the world saw it.
-#[derive(Default)]
-pub struct Tenancy {
-    /// The group gave it, and nobody took it.
-    pub is_own: bool,
-    is_retired: bool,
-    is_placed: bool,
-    /// The token of the last claim that was answered.
-    claimed: Option<Token>,
-    /// The same, once the row showed it.
-    read_back: Option<Token>,
-    failovers: u32,
-    frontier: i64,
-    /// Tickets of answered polls, and a poll in flight.
-    pub tickets: i32,
-    is_polling: bool,
-    /// The store operation in flight.
-    pub op: Option<Op>,
-    must_observe: bool,
-    /// The last step that needs a check before a claim or a seek, and the last poll.
-    since: u64,
-    polled: u64,
-    batch: Option<Offsets>,
-    decided: u32,
-    sent: Option<Range>,
-    /// The number of the row lock under which a lost claim or decision ran.
-    pub open: Option<u64>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Op {
-    Claim,
-    Observe,
-    Process,
-}
 
 pub struct Judge {
     pub tenancies: BTreeMap<TenureId, Tenancy>,
@@ -65,12 +31,6 @@ pub struct Judge {
     fenced_at: Option<u64>,
     pub draining_since: Option<u64>,
     is_closed: bool,
-}
-
-type Verdict = Result<(), String>;
-
-macro_rules! ensure {
-    ($holds:expr, $($why:tt)+) => { if !$holds { return Err(format!($($why)+)); } };
 }
 
 impl Judge {
@@ -130,7 +90,7 @@ impl Judge {
                     (tenancy.batch, tenancy.decided) = (Some(offsets.clone()), 0);
                 }
             }
-            Event::Probed { .. } => tenancy.since = step,
+            Event::Probed { .. } | Event::SeekFailed { .. } => tenancy.since = step,
             Event::Claimed { token, .. } => (tenancy.op, tenancy.claimed) = (None, Some(*token)),
             Event::ClaimUnknown { .. } | Event::CommitUnknown { .. } => {
                 (tenancy.op, tenancy.must_observe) = (None, true);
@@ -382,44 +342,6 @@ impl Judge {
         let is_foreign = row.left().token != tenancy.claimed;
         let has_lost = row.failovers > tenancy.failovers;
         ensure!(is_foreign || has_lost, "{tenure} retires, and its row is its own");
-        Ok(())
-    }
-}
-
-impl Tenancy {
-    #[expect(clippy::too_many_arguments, reason = "the fields of one command")]
-    fn decide(
-        &self,
-        id: TenureId,
-        expected: Frontier,
-        range: Range,
-        is_refused: bool,
-        passed_bounds: u64,
-        kafka: &Kafka,
-        postgres: &Postgres,
-    ) -> Verdict {
-        ensure!(self.tickets == 1, "{id} decides what was given back");
-        ensure!(expected.0 == self.frontier, "{id} expects {expected}, was told {}", self.frontier);
-        let batch = self.batch.as_deref().unwrap_or_default();
-        ensure!(range.from == self.decided, "{id} decides from {}, not from {}", range.from, self.decided);
-        let given = &batch[range.from as usize..range.to as usize];
-        let given: Vec<i64> = given.iter().map(|offset| offset.0).collect();
-        ensure!(
-            given.first() == Some(&range.first.0) && given.last() == Some(&range.last.0),
-            "{id}: {range:?}"
-        );
-        let visible = kafka.log(id.partition).from(expected.0);
-        ensure!(visible.starts_with(&given), "{id} decides {given:?}, visible are {visible:?}");
-        let is_gap = range.last.0 + 1 - expected.0 != i64::from(range.to - range.from);
-        ensure!(!is_gap || passed_bounds >= self.polled, "{id} believes a gap without bounds");
-        if is_refused {
-            let is_poison = given.len() == 1 && postgres.poison.contains(&given[0]);
-            ensure!(is_poison, "{id} quarantines {given:?}");
-        }
-        let row = postgres.row(id);
-        let has_lost = row.failovers > self.failovers;
-        let is_mine = row.left().token == self.read_back;
-        ensure!(has_lost || !is_mine || row.left().frontier == Some(expected.0), "{id} expects {expected}");
         Ok(())
     }
 }

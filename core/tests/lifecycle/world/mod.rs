@@ -21,6 +21,7 @@ mod judge;
 mod kafka;
 mod moves;
 mod postgres;
+mod tenancy;
 
 /// What will happen, and when.
 enum Happening {
