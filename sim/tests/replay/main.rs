@@ -87,3 +87,12 @@ fn a_missing_file_and_a_missing_verb_are_mistakes_of_usage() {
     assert_eq!(done.code, Some(2));
     assert_eq!(of(&[]).code, Some(2));
 }
+
+#[test]
+fn a_line_without_an_end_is_refused_before_it_fills_the_memory() {
+    let mut journal = format!("{HEADER}\n").into_bytes();
+    journal.resize(journal.len() + (64 << 20) + 1, b'x');
+    let done = replay("endless", &journal);
+    assert!(done.text.contains("line 2: it is longer than 67108864 bytes"), "{}", done.text);
+    assert_eq!(done.code, Some(2));
+}
