@@ -1,12 +1,112 @@
-//! One story per rule of budgets, rebalances, refusals of data and ends; the name is the claim.
+//! One story per rule of fences, budgets, rebalances, refusals of data and ends; the name is the claim.
 
-use amends_core::ids::{Offset, RebalanceId};
+use amends_core::ids::{Frontier, Offset, Partition, RebalanceId};
 use amends_core::lifecycle::command::Timer;
 use amends_core::lifecycle::event::{Event, Failure, ProbeSight, ProcessFailure};
 use amends_core::source::boundary::{LogSpan, Sink, TopicSight};
 use insta::assert_snapshot;
 
 use crate::story::{Story, again, id, incarnation};
+
+// Rule 7.
+
+#[test]
+fn a_fenced_member_rejoins_and_stops_contended_at_the_fifth_time() {
+    let mut story = Story::new(1);
+    for (round, check) in (1..=5).zip(1..) {
+        let tenure = format!("0#{round}");
+        story.event(Event::Assigned {
+            rebalance: RebalanceId { member: round, number: 1 },
+            partitions: vec![Partition(0)],
+        });
+        story.checked(check).claimed(&tenure, i64::from(round) * 2, 0).observed(
+            &tenure,
+            i64::from(round) * 2 + 1,
+            0,
+        );
+        story.after(1_000 << (round - 1)).expired(Timer::Rejoin { wait: round });
+    }
+    assert_snapshot!(format!("{}\n{}", story.close(), story.trace()));
+}
+
+#[test]
+fn a_decision_resets_the_count_of_fences() {
+    let mut story = Story::new(1);
+    for (round, check) in (1..=4_u32).zip(1..) {
+        story.assigned(round, &[0]).checked(check);
+        let tenure = format!("0#{round}");
+        story.claimed(&tenure, 1, 0).observed(&tenure, 2, 0);
+    }
+    story.assigned(5, &[0]).checked(5).claimed("0#5", 3, 0).observed("0#5", 3, 0).checked(6).sought("0#5");
+    story.polled("0#5", &[0]).checked(7).committed("0#5").polled("0#5", &[1]).checked(8).fenced("0#5", 4);
+    // The first of a new count, so its wait is the shortest.
+    assert!(story.says("wait rejoin 5 1000ms"));
+}
+
+#[test]
+fn another_frontier_ends_the_tenure_like_another_token() {
+    let mut story = Story::processing();
+    story.event(Event::Moved { tenure: id("0#1"), frontier: Some(Frontier(2)) });
+    assert!(story.says("retire") && story.says("wait rejoin 1 1000ms"));
+}
+
+/// 0#1 was fenced; 1#1 has a decision in flight when the member is to leave.
+fn leaving() -> Story {
+    let mut story = Story::with(2, Sink::Ledger, 2);
+    story.assigned(1, &[0, 1]).checked(1).claimed("0#1", 1, 0).claimed("1#1", 1, 0);
+    story.observed("0#1", 1, 0).observed("1#1", 1, 0).checked(2).sought("0#1").sought("1#1");
+    story.polled("0#1", &[0]).polled("1#1", &[0]).checked(3).checked(4).fenced("0#1", 2);
+    story.after(1_000).expired(Timer::Rejoin { wait: 1 });
+    assert!(!story.says("rejoin 2"));
+    story
+}
+
+#[test]
+fn a_member_leaves_when_its_decisions_have_ended() {
+    let mut story = leaving();
+    story.committed("1#1");
+    assert!(story.says("rejoin 2"));
+}
+
+#[test]
+fn a_member_that_leaves_waits_no_longer_than_the_budget() {
+    let mut story = leaving();
+    story.after(20_000).expired(Timer::Leave { wait: 1 });
+    assert!(story.says("1#1 cancel") && story.says("rejoin 2"));
+}
+
+#[test]
+fn the_ten_minutes_of_contended_slide() {
+    let mut story = Story::new(1);
+    for (round, at) in (1_u32..).zip([0, 570, 580, 590, 605, 610]) {
+        story.at(at * 1_000).event(Event::Assigned {
+            rebalance: RebalanceId { member: 1, number: round },
+            partitions: vec![Partition(0)],
+        });
+        let tenure = format!("0#{round}");
+        story.checked(u64::from(round)).claimed(&tenure, 1, 0).observed(&tenure, 2, 0);
+        // The fence at 0 s is too old when that at 605 s comes; five lie within ten minutes at 610 s.
+        assert_eq!(story.commands().iter().any(|command| command.to_string() == "close"), at == 610, "{at}");
+    }
+}
+
+#[test]
+fn a_rebalance_cancels_a_pending_rejoin() {
+    let mut story = Story::processing();
+    story.fenced("0#1", 2).revoked(2, &[0]).after(1_000).expired(Timer::Rejoin { wait: 1 });
+    assert_snapshot!(story.trace());
+}
+
+#[test]
+fn an_idle_owner_reads_its_row_and_retires_when_a_failover_lost_it() {
+    let mut story = Story::processing();
+    story.committed("0#1");
+    for _ in 0..5 {
+        story.after(1_000).poll_empty("0#1");
+    }
+    story.observe_failed("0#1").after(1_000).poll_empty("0#1").observed("0#1", 1, 0);
+    assert_snapshot!(story.trace());
+}
 
 // Rule 8.
 

@@ -3,6 +3,7 @@
 
 mod endings;
 mod random;
+mod reading;
 mod rules;
 mod story;
 mod world;

@@ -1,6 +1,6 @@
 //! One story per rule; the name is the claim.
 
-use amends_core::ids::{Offset, Partition, RebalanceId};
+use amends_core::ids::Offset;
 use amends_core::lifecycle::command::{CheckId, CheckParts, Timer};
 use amends_core::lifecycle::event::{Event, PollFailure, ProbeSight, ProcessFailure};
 use amends_core::source::boundary::{Sink, TopicSight};
@@ -178,6 +178,21 @@ fn a_seek_that_never_takes_stops_after_three() {
 }
 
 #[test]
+fn a_record_that_the_probe_saw_and_that_never_comes_is_sought_again() {
+    let mut story = Story::polling(1);
+    story
+        .polled("0#1", &[5])
+        .event(Event::Probed { tenure: id("0#1"), sight: ProbeSight::Record(Offset(1)) });
+    story.checked(3).sought("0#1");
+    for _ in 0..4 {
+        story.after(100).poll_empty("0#1");
+        assert!(story.says("poll"));
+    }
+    story.after(100).poll_empty("0#1");
+    assert!(story.says("check 4 bounds") && !story.says("poll"));
+}
+
+#[test]
 fn a_position_outside_of_the_log_is_probed() {
     let mut story = Story::polling(1);
     let failure = PollFailure::Reset("offset 99 is out of range".to_owned());
@@ -255,6 +270,18 @@ fn lanes_bound_the_decisions_side_by_side() {
 }
 
 #[test]
+fn a_tenure_that_ends_in_the_queue_takes_no_lane_with_it() {
+    let mut story = Story::with(2, Sink::Ledger, 1);
+    story.assigned(1, &[0, 1]).checked(1).claimed("0#1", 1, 0).claimed("1#1", 1, 0);
+    story.observed("0#1", 1, 0).observed("1#1", 1, 0).checked(2).sought("0#1").sought("1#1");
+    story.polled("0#1", &[0]).polled("1#1", &[0]).checked(3).checked(4);
+    story.lost(2).process_failed("0#1", ProcessFailure::Attempt(again("57014")));
+    story.assigned(3, &[0]).checked(5).claimed("0#2", 2, 0).observed("0#2", 2, 0).checked(6).sought("0#2");
+    story.polled("0#2", &[0]).checked(7);
+    assert!(story.says("process 0-0"));
+}
+
+#[test]
 fn a_range_that_touches_too_many_rows_is_given_in_parts() {
     let mut story = Story::processing();
     story.process_failed("0#1", ProcessFailure::TooLarge { fit: 2 }).committed("0#1").committed("0#1");
@@ -311,64 +338,22 @@ fn an_unknown_claim_is_read_and_then_made_afresh() {
 }
 
 #[test]
+fn a_third_lost_claim_stops() {
+    let mut story = Story::new(1);
+    story.assigned(1, &[0]).checked(1);
+    for epoch in 1..=3 {
+        story.event(Event::ClaimUnknown { tenure: id("0#1"), why: "the connection was cut".to_owned() });
+        assert!(story.says("observe fresh"));
+        story.observed("0#1", epoch, 0);
+    }
+    assert!(story.says("close"));
+}
+
+#[test]
 fn an_unknown_claim_whose_tenure_is_over_is_read_once_more_at_the_end() {
     let mut story = Story::new(1);
     story.assigned(1, &[0]).checked(1).event(Event::ShutdownRequested);
     story.event(Event::ClaimUnknown { tenure: id("0#1"), why: "the connection was cut".to_owned() });
     story.observe_failed("0#1");
     assert_snapshot!(format!("{}\n{}", story.close(), story.trace()));
-}
-
-// Rule 7.
-
-#[test]
-fn a_fenced_member_rejoins_and_stops_contended_at_the_fifth_time() {
-    let mut story = Story::new(1);
-    for (round, check) in (1..=5).zip(1..) {
-        let tenure = format!("0#{round}");
-        story.event(Event::Assigned {
-            rebalance: RebalanceId { member: round, number: 1 },
-            partitions: vec![Partition(0)],
-        });
-        story.checked(check).claimed(&tenure, i64::from(round) * 2, 0).observed(
-            &tenure,
-            i64::from(round) * 2 + 1,
-            0,
-        );
-        story.after(1_000 << (round - 1)).expired(Timer::Rejoin { wait: round });
-    }
-    assert_snapshot!(format!("{}\n{}", story.close(), story.trace()));
-}
-
-#[test]
-fn the_ten_minutes_of_contended_slide() {
-    let mut story = Story::new(1);
-    for (round, at) in (1_u32..).zip([0, 570, 580, 590, 605, 610]) {
-        story.at(at * 1_000).event(Event::Assigned {
-            rebalance: RebalanceId { member: 1, number: round },
-            partitions: vec![Partition(0)],
-        });
-        let tenure = format!("0#{round}");
-        story.checked(u64::from(round)).claimed(&tenure, 1, 0).observed(&tenure, 2, 0);
-        // The fence at 0 s is too old when that at 605 s comes; five lie within ten minutes at 610 s.
-        assert_eq!(story.commands().iter().any(|command| command.to_string() == "close"), at == 610, "{at}");
-    }
-}
-
-#[test]
-fn a_rebalance_cancels_a_pending_rejoin() {
-    let mut story = Story::processing();
-    story.fenced("0#1", 2).revoked(2, &[0]).after(1_000).expired(Timer::Rejoin { wait: 1 });
-    assert_snapshot!(story.trace());
-}
-
-#[test]
-fn an_idle_owner_reads_its_row_and_retires_when_a_failover_lost_it() {
-    let mut story = Story::processing();
-    story.committed("0#1");
-    for _ in 0..5 {
-        story.after(1_000).poll_empty("0#1");
-    }
-    story.observe_failed("0#1").after(1_000).poll_empty("0#1").observed("0#1", 1, 0);
-    assert_snapshot!(story.trace());
 }

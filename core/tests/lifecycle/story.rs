@@ -222,6 +222,16 @@ impl Story {
         self.seen.commands.iter().map(|(_, command)| command).collect()
     }
 
+    /// Whether the last event was followed by this command, as it prints; another tenure's begins with its name.
+    pub fn says(&self, command: &str) -> bool {
+        let is_it = |asked: &&Command| {
+            let text = asked.to_string();
+            let named = asked.tenure().map(|tenure| format!("{tenure} {text}"));
+            text == command || named.is_some_and(|named| named == command)
+        };
+        self.commands().iter().any(is_it)
+    }
+
     pub fn stopped(&self) -> Option<&StopReason> {
         self.driver.stopped()
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use amends_core::ids::{Frontier, Partition, RebalanceId, TenureId};
 use amends_core::lifecycle::command::{CheckId, CheckParts, Command, Timer};
-use amends_core::lifecycle::event::Event;
+use amends_core::lifecycle::event::{Event, Failure, ProcessFailure};
 
 use super::Verdict;
 use super::kafka::Kafka;
@@ -29,6 +29,7 @@ pub struct Judge {
     passed: u64,
     passed_bounds: u64,
     fenced_at: Option<u64>,
+    leaving_since: Option<u64>,
     pub draining_since: Option<u64>,
     is_closed: bool,
 }
@@ -44,6 +45,7 @@ impl Judge {
             passed: 0,
             passed_bounds: 0,
             fenced_at: None,
+            leaving_since: None,
             draining_since: None,
             is_closed: false,
         }
@@ -91,9 +93,12 @@ impl Judge {
                 }
             }
             Event::Probed { .. } | Event::SeekFailed { .. } => tenancy.since = step,
-            Event::Claimed { token, .. } => (tenancy.op, tenancy.claimed) = (None, Some(*token)),
+            Event::Claimed { token, .. } => {
+                (tenancy.op, tenancy.claimed, tenancy.failed) = (None, Some(*token), 0);
+            }
             Event::ClaimUnknown { .. } | Event::CommitUnknown { .. } => {
                 (tenancy.op, tenancy.must_observe) = (None, true);
+                tenancy.failed += 1;
             }
             Event::Observed { token, frontier, .. } => {
                 (tenancy.op, tenancy.must_observe) = (None, false);
@@ -107,21 +112,32 @@ impl Judge {
                         && tenancy.sent.is_some_and(|sent| sent.last.0 + 1 == frontier)
                     {
                         tenancy.decided = tenancy.sent.map_or(0, |sent| sent.to);
+                        tenancy.failed = 0;
                     }
                     tenancy.frontier = frontier;
                 }
             }
             Event::Committed { .. } => {
-                tenancy.op = None;
+                (tenancy.op, tenancy.failed) = (None, 0);
                 if let Some(sent) = tenancy.sent.take() {
                     (tenancy.frontier, tenancy.decided) = (sent.last.0 + 1, sent.to);
                 }
             }
-            Event::ClaimFailed { .. }
-            | Event::ObserveFailed { .. }
-            | Event::Fenced { .. }
-            | Event::Moved { .. }
-            | Event::ProcessFailed { .. } => tenancy.op = None,
+            Event::Fenced { .. } | Event::Moved { .. } => (tenancy.op, tenancy.must_retire) = (None, true),
+            Event::ClaimFailed { failure: Failure::Again(_), .. }
+            | Event::ProcessFailed { failure: ProcessFailure::Attempt(Failure::Again(_)), .. } => {
+                tenancy.op = None;
+                tenancy.failed += 1;
+            }
+            Event::ProcessFailed {
+                failure: ProcessFailure::Refused(_) | ProcessFailure::TooLarge { .. },
+                ..
+            } => {
+                (tenancy.op, tenancy.failed) = (None, 0);
+            }
+            Event::ClaimFailed { .. } | Event::ObserveFailed { .. } | Event::ProcessFailed { .. } => {
+                tenancy.op = None;
+            }
             _ => {}
         }
     }
@@ -177,12 +193,18 @@ impl Judge {
             // From here on nothing new begins: the member is about to leave.
             Command::Wait { timer: Timer::Leave { .. }, .. } => {
                 ensure!(self.fenced_at.is_some(), "leaves, and nobody was fenced");
+                self.leaving_since = Some(now);
                 self.tenancies.values_mut().for_each(|tenancy| tenancy.is_own = false);
             }
             Command::Rejoin { member } => {
                 ensure!(*member == kafka.group.member + 1, "rejoins as {member}");
                 ensure!(is_running, "rejoins while the stream drains");
                 ensure!(self.fenced_at.is_some(), "rejoins, and nobody was fenced");
+                let is_overdue = self.leaving_since.is_some_and(|since| now + 100 >= since + REBALANCE_MS);
+                ensure!(
+                    is_overdue || !(self.is_asking() || self.tickets() > 0),
+                    "rejoins with work in flight"
+                );
                 self.taken();
             }
             Command::Close => {
@@ -218,7 +240,11 @@ impl Judge {
         if begins {
             ensure!(tenancy.is_own && is_running, "{id} {command} without the assignment");
             ensure!(!tenancy.is_retired, "{id} {command} after retire");
+            ensure!(!tenancy.must_retire, "{id} {command} after its row spoke against it");
             ensure!(!tenancy.must_observe, "{id} {command} where the outcome is unknown");
+        }
+        if matches!(command, Command::Claim { .. } | Command::Process { .. }) {
+            ensure!(tenancy.failed < 3, "{id} {command} for the fourth time");
         }
         match command {
             Command::Claim { .. } => {
@@ -301,8 +327,13 @@ impl Judge {
             return Err(format!("unassign {rebalance}, and {waits:?} waits"));
         };
         let is_overdue = now + 100 >= since + REBALANCE_MS;
-        let is_held = self.tickets() > 0;
-        ensure!(!is_held || is_overdue, "the group goes on, and a ticket is out");
+        ensure!(self.tickets() == 0 || is_overdue, "the group goes on, and a ticket is out");
+        // Nobody waits for what was lost; else nothing may take a row lock after the answer.
+        let is_asking = self.tenancies.values().any(|tenancy| !tenancy.is_own && tenancy.op.is_some());
+        ensure!(
+            !is_asking || is_overdue || kafka.group.is_lost,
+            "the group goes on, and a statement is in flight"
+        );
         Ok(())
     }
 

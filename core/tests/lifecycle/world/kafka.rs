@@ -37,6 +37,8 @@ pub struct Group {
     pub assigned: Option<Vec<Partition>>,
     /// The callback that waits for its answer, whether it is an `Assigned`, and since when.
     pub pending: Option<(RebalanceId, bool, u64)>,
+    /// The last callback said that everything is lost.
+    pub is_lost: bool,
     pub is_closing: bool,
 }
 
@@ -63,7 +65,8 @@ impl Kafka {
         for log in &mut logs {
             log.grow(dice);
         }
-        let group = Group { member: 1, number: 0, assigned: None, pending: None, is_closing: false };
+        let group =
+            Group { member: 1, number: 0, assigned: None, pending: None, is_lost: false, is_closing: false };
         Self { logs, is_recreated: false, positions: BTreeMap::new(), group }
     }
 
@@ -170,6 +173,7 @@ impl Group {
 
     pub fn revoke(&mut self, now: u64) -> Event {
         let rebalance = self.next();
+        self.is_lost = false;
         self.pending = Some((rebalance, false, now));
         Event::Revoked { rebalance, partitions: self.assigned.take().unwrap_or_default() }
     }
@@ -177,7 +181,7 @@ impl Group {
     /// Nobody waits, but the callback is answered all the same.
     pub fn lose(&mut self, now: u64) -> Event {
         let rebalance = self.next();
-        self.assigned = None;
+        (self.assigned, self.is_lost) = (None, true);
         self.pending = Some((rebalance, false, now));
         Event::Lost { rebalance }
     }
@@ -196,6 +200,6 @@ impl Group {
     }
 
     pub fn rejoin(&mut self, member: u32) {
-        *self = Self { member, number: 0, assigned: None, pending: None, is_closing: false };
+        *self = Self { member, number: 0, assigned: None, pending: None, is_lost: false, is_closing: false };
     }
 }

@@ -32,6 +32,10 @@ pub struct Tenancy {
     /// The store operation in flight.
     pub(super) op: Option<Op>,
     pub(super) must_observe: bool,
+    /// The row spoke against it: nothing follows but its end.
+    pub(super) must_retire: bool,
+    /// Attempts at the claim or the range in hand that failed since it was begun.
+    pub(super) failed: u32,
     /// The last step that needs a check before a claim or a seek, and the last poll.
     pub(super) since: u64,
     pub(super) polled: u64,
