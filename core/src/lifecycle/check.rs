@@ -42,6 +42,8 @@ pub(super) struct Checks {
     waiting: Option<u32>,
     waits: u32,
     attempts: u32,
+    /// The last failure since a check passed, for people.
+    trouble: String,
     sent_at: Moment,
     bounds_sent_at: Option<Moment>,
     bounds: Option<Arc<Bounds>>,
@@ -121,6 +123,7 @@ impl Checks {
     /// The answer passed: remembers its bounds.
     pub(super) fn passed(&mut self, bounds: Option<&Arc<Bounds>>) {
         self.attempts = 0;
+        self.trouble.clear();
         if let Some(bounds) = bounds {
             self.bounds = Some(Arc::clone(bounds));
             self.bounds_sent_at = Some(self.sent_at);
@@ -152,6 +155,7 @@ impl Checks {
         is_awaited: bool,
         out: &mut Vec<Command>,
     ) -> Option<CheckFailure> {
+        self.trouble.clone_from(failure.why());
         if !is_awaited {
             self.attempts = 0;
             // What is suspected is asked again until it is refuted or refused.
@@ -179,6 +183,11 @@ impl Checks {
         if self.waiting == Some(wait) {
             self.waiting = None;
         }
+    }
+
+    /// Why the last check failed; empty when it passed.
+    pub(super) fn trouble(&self) -> &str {
+        &self.trouble
     }
 
     /// What is held against the source while it is asked again.

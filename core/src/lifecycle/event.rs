@@ -198,6 +198,16 @@ pub enum Failure {
     Broken(String),
 }
 
+impl Failure {
+    /// What failed and why, for people.
+    #[must_use]
+    pub fn why(&self) -> &String {
+        match self {
+            Self::Unreached(why) | Self::Again(why) | Self::Broken(why) => why,
+        }
+    }
+}
+
 /// Why a `Process` wrote nothing.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -53,6 +53,8 @@ pub enum StopReason {
         tenure: TenureId,
         /// The state in which it ran out.
         doing: String,
+        /// For people: the last failure within the budget; empty when nothing failed.
+        why: String,
     },
     /// Every attempt at an operation failed.
     AttemptsSpent {
@@ -131,8 +133,12 @@ impl fmt::Display for StopReason {
                 f,
                 "could not seek {tenure} to {frontier}: the client went elsewhere three times; the worker stops"
             ),
-            Self::BudgetSpent { tenure, doing } => {
-                write!(f, "could not finish {tenure} in 20s: still {doing}; the worker stops, start it again")
+            Self::BudgetSpent { tenure, doing, why } => {
+                write!(f, "could not finish {tenure} in 20s: still {doing}")?;
+                if !why.is_empty() {
+                    write!(f, ", the last failure: {why}")?;
+                }
+                write!(f, "; the worker stops, start it again")
             }
             Self::AttemptsSpent { tenure, doing, why } => {
                 write!(

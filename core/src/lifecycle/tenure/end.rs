@@ -38,7 +38,9 @@ impl Tenure {
         match shared.checks.suspicion() {
             Some(refusal) if self.need().is_some() => StopReason::Refused { refusal: refusal.clone() },
             Some(_) | None => {
-                StopReason::BudgetSpent { tenure: self.id, doing: self.state.word().to_owned() }
+                let of_checks = self.need().map(|_| shared.checks.trouble());
+                let why = of_checks.unwrap_or(&self.trouble).to_owned();
+                StopReason::BudgetSpent { tenure: self.id, doing: self.state.word().to_owned(), why }
             }
         }
     }

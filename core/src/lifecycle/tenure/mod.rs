@@ -34,6 +34,8 @@ pub(super) struct Tenure {
     /// Failed attempts at the read that resolves an unknown outcome.
     reads: u32,
     waits: u32,
+    /// The last failure within the budget, for people.
+    trouble: String,
     observe_at: Moment,
     /// The reply of its last claim or decision was lost, and nobody read the outcome yet.
     is_unknown: bool,
@@ -231,6 +233,7 @@ impl Tenure {
             attempts: 0,
             reads: 0,
             waits: 0,
+            trouble: String::new(),
             observe_at: shared.now,
             is_unknown: false,
             has_lane: false,
@@ -326,6 +329,7 @@ impl Tenure {
     }
 
     fn begin_budget(&mut self, shared: &mut Shared) {
+        self.trouble.clear();
         self.budget.deadline = Some(shared.now.after_ms(BUDGET_MS));
         if !self.budget.is_armed {
             self.arm_budget(shared, BUDGET_MS);
@@ -344,6 +348,7 @@ impl Tenure {
 
     /// Tries `then` again, or ends the stream: at most three attempts, and a connect that sent nothing is none.
     fn try_again(&mut self, shared: &mut Shared, failure: &Failure, then: Then) -> Turn {
+        self.trouble.clone_from(failure.why());
         match failure {
             Failure::Broken(why) => self.stop(shared, StopReason::Broken { why: why.clone() }),
             Failure::Unreached(_) => self.wait(shared, REPEAT_MS, then),
@@ -379,7 +384,7 @@ impl Tenure {
                 Then::ReadBack(claimed) => self.read_back(shared, claimed),
                 Then::Recover => self.recover(shared),
                 Then::Confirm => self.confirm(shared),
-                Then::Poll => self.poll(shared),
+                Then::Poll => self.ask_for_records(shared),
                 Then::Probe => self.probe(shared),
                 Then::Process => self.process(shared),
                 Then::Resolve => self.resolve(shared),

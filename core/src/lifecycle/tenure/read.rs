@@ -8,6 +8,11 @@ impl Tenure {
     /// Takes what is queued; or first reads the row, when PostgreSQL has not answered for a while.
     pub(super) fn poll(&mut self, shared: &mut Shared) -> Turn {
         self.budget.deadline = None;
+        self.ask_for_records(shared)
+    }
+
+    /// The same within a budget that runs on, since the last poll failed.
+    pub(super) fn ask_for_records(&mut self, shared: &mut Shared) -> Turn {
         let until_observe = self.observe_at.ms_since(shared.now);
         if until_observe == 0 {
             self.state = State::Observing;
@@ -34,12 +39,18 @@ impl Tenure {
                 shared.allow_rebalance(self.id);
                 self.missed(shared)
             }
-            Input::PollFailed(PollFailure::Again(_)) => {
+            // What a client mends by itself ends within the budget that begins here; the rest must not go on for ever.
+            Input::PollFailed(PollFailure::Again(why)) => {
                 shared.allow_rebalance(self.id);
+                if self.budget.deadline.is_none() {
+                    self.begin_budget(shared);
+                }
+                self.trouble.clone_from(why);
                 self.wait(shared, REPEAT_MS, Then::Poll)
             }
             Input::Revoked | Input::Lost | Input::Drained => self.finish(shared),
-            Input::Passed | Input::RetryDue | Input::Granted | Input::Spent => Turn::Late,
+            Input::Spent => self.budget_spent(shared),
+            Input::Passed | Input::RetryDue | Input::Granted => Turn::Late,
             answers!(claim, observe, seek, probe, process) => Turn::Impossible,
         }
     }

@@ -62,16 +62,17 @@ impl Tenure {
             Input::Observed(token, frontier) => {
                 let Some(hold) = self.hold else { return Turn::Impossible };
                 if token == Some(hold.token) && frontier == Some(hold.frontier) {
-                    return self.poll(shared);
+                    return self.ask_for_records(shared);
                 }
                 self.retire(shared)
             }
             Input::ObserveFailed(_) => {
                 self.observe_at = shared.now.after_ms(REPEAT_OBSERVE_MS);
-                self.poll(shared)
+                self.ask_for_records(shared)
             }
             Input::Revoked | Input::Lost | Input::Drained => self.cancel(shared, Asked::Observe),
-            Input::Passed | Input::RetryDue | Input::Granted | Input::Spent => Turn::Late,
+            Input::Spent => self.cancel_spent(shared, Asked::Observe),
+            Input::Passed | Input::RetryDue | Input::Granted => Turn::Late,
             answers!(claim, seek, probe, poll, process) => Turn::Impossible,
         }
     }
@@ -95,12 +96,7 @@ impl Tenure {
     pub(super) fn settling(&mut self, shared: &mut Shared, input: Input<'_>) -> Turn {
         match input {
             Input::Observed(..) => self.finish(shared),
-            Input::ObserveFailed(failure) => {
-                let why = match failure {
-                    Failure::Unreached(why) | Failure::Again(why) | Failure::Broken(why) => why,
-                };
-                self.stop_unresolved(shared, why)
-            }
+            Input::ObserveFailed(failure) => self.stop_unresolved(shared, failure.why()),
             Input::Passed
             | Input::RetryDue
             | Input::Granted
