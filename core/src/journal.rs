@@ -166,7 +166,7 @@ impl Replay {
 }
 
 /// How the line of a header begins, and no other.
-const HEADER_BEGINS: &str = "{\"journal\":";
+pub const HEADER_BEGINS: &str = "{\"journal\":";
 
 fn read_header(text: &str, line: u64) -> Result<Settings, ReplayError> {
     let unreadable = |why: String| ReplayError::Unreadable { line, why };

@@ -152,7 +152,8 @@ async fn open_at<E: Environment>(
         .await?;
     let session = Session { client, nonce: text(&row, 0)?, at, warned, hang_up };
     if purpose == Purpose::Worker && text(&row, 1)? != "off" {
-        return Err(Trouble::Again(format!("the server {endpoint} is read-only")));
+        // Nothing of an operation was sent: a failover passes through this, and is waited for like a refused connect.
+        return Err(unreached("the server is read-only".to_owned()));
     }
     if text(&row, 3)? != "on" {
         return Err(Trouble::Broken("synchronous_commit could not be switched on".to_owned()));

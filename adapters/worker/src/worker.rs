@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use amends_core::driver::{Driver, World};
 use amends_core::ids::{Moment, TenureId};
-use amends_core::journal::{Header, Step};
+use amends_core::journal::{HEADER_BEGINS, Header, Step};
 use amends_core::lifecycle::Settings;
-use amends_core::lifecycle::command::Command;
+use amends_core::lifecycle::command::{Command, Timer};
 use amends_core::lifecycle::event::Event;
 use amends_core::lifecycle::stop::StopReason;
 use amends_core::source::record::Record;
@@ -21,10 +20,13 @@ use amends_store::pipeline::Pipeline;
 use amends_store::world::StoreWorld;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tracing::{debug, error, info, warn};
+use tracing::{debug, info, warn};
 
 use crate::env::TokioEnvironment;
 use crate::kafka::{self, Delivery, KafkaWorld};
+
+/// A file reached its limit: the write is to fail, not the process to die.
+const SIGXFSZ: i32 = 25;
 
 /// What the process exits with when a second signal ends it at once.
 const SIGINT_EXIT: u8 = 130;
@@ -37,6 +39,8 @@ pub struct Worker {
     inbox: UnboundedReceiver<Delivery>,
     interrupt: Signal,
     terminate: Signal,
+    /// Held, so that the signal does nothing.
+    _file_limit: Signal,
 }
 
 /// The services, and what lies between them: the records of answered polls, timers, the journal.
@@ -48,6 +52,8 @@ struct Services {
     /// The records of each ticket that is out; the reducer names ranges of them.
     records: BTreeMap<TenureId, Arc<[Record]>>,
     journal: Option<Journal>,
+    /// The last check showed what a broker that is behind shows too.
+    is_suspect: bool,
     /// Every question is answered once, so what lies here is bounded by what was asked.
     inbox: UnboundedSender<Delivery>,
 }
@@ -69,6 +75,7 @@ impl Worker {
         };
         let interrupt = signal(SignalKind::interrupt()).map_err(unheard)?;
         let terminate = signal(SignalKind::terminate()).map_err(unheard)?;
+        let file_limit = signal(SignalKind::from_raw(SIGXFSZ)).map_err(unheard)?;
         let (sender, inbox) = unbounded_channel();
         // A receiver that is gone belongs to a worker that has stopped: nobody waits for the answer.
         let deliver = sender.clone();
@@ -83,13 +90,21 @@ impl Worker {
             store: StoreWorld::new(store, into, answer),
             records: BTreeMap::new(),
             journal,
+            is_suspect: false,
             inbox: sender,
         };
-        Ok(Self { driver: Driver::new(settings), world, inbox, interrupt, terminate })
+        Ok(Self {
+            driver: Driver::new(settings),
+            world,
+            inbox,
+            interrupt,
+            terminate,
+            _file_limit: file_limit,
+        })
     }
 
-    /// Runs until the stream ends; what the process exits with.
-    pub async fn run(mut self) -> ExitCode {
+    /// Runs until the stream ends: why it did.
+    pub async fn run(mut self) -> Ended {
         let mut is_asked = false;
         loop {
             let event = tokio::select! {
@@ -108,9 +123,8 @@ impl Worker {
             };
             self.driver.deliver(self.world.env.now(), &event, &mut self.world);
             if let Some(reason) = self.driver.stopped() {
-                let exit = tell(reason);
                 self.world.finish(&self.driver);
-                return exit;
+                return Ended::Stopped(reason.clone());
             }
             if self.inbox.is_empty() {
                 self.world.flush();
@@ -119,21 +133,20 @@ impl Worker {
     }
 }
 
-fn at_once(code: u8) -> ExitCode {
+/// How a run ended.
+pub enum Ended {
+    /// The reducer stopped the stream.
+    Stopped(StopReason),
+    /// A second signal ended the process, which exits with this.
+    AtOnce(u8),
+}
+
+fn at_once(code: u8) -> Ended {
     warn!(
         code = "shutdown",
         "a second signal: ended at once; what was in flight is fenced, a restart reads again"
     );
-    ExitCode::from(code)
-}
-
-fn tell(reason: &StopReason) -> ExitCode {
-    if reason.is_orderly() {
-        info!(code = reason.code(), "{reason}");
-        return ExitCode::SUCCESS;
-    }
-    error!(code = reason.code(), "{reason}");
-    ExitCode::FAILURE
+    Ended::AtOnce(code)
 }
 
 impl Services {
@@ -162,6 +175,23 @@ impl Services {
                 journal.path.display()
             );
         }
+    }
+
+    /// A source that looks wrong is asked again for a while before it is refused: said once.
+    fn log_suspicion(&mut self, step: &Step<'_>) {
+        if !matches!(step.event, Event::Checked { .. }) {
+            return;
+        }
+        let asks_again =
+            |command: &Command| matches!(command, Command::Wait { timer: Timer::CheckAgain { .. }, .. });
+        let is_suspect = step.commands.iter().any(asks_again);
+        if is_suspect && !self.is_suspect {
+            warn!(
+                "the source is not as it was declared, asking again: {}",
+                step.line(&self.topic).trim_start()
+            );
+        }
+        self.is_suspect = is_suspect;
     }
 
     fn finish(&mut self, driver: &Driver) {
@@ -206,6 +236,7 @@ impl World for Services {
     }
 
     fn record(&mut self, step: &Step<'_>) {
+        self.log_suspicion(step);
         log(&self.topic, step);
         if let Some(journal) = &mut self.journal
             && let Err(error) = journal.write(step)
@@ -265,25 +296,25 @@ impl Journal {
     /// # Errors
     /// When the file cannot be opened or written, for people.
     pub fn open(path: &Path, settings: &Settings) -> Result<Self, String> {
-        let opened = || -> std::io::Result<BufWriter<File>> {
-            let mut file = OpenOptions::new().create(true).append(true).read(true).open(path)?;
-            let mut writer = BufWriter::new(file.try_clone()?);
-            // A killed worker may have left half a line: the next header begins its own.
-            let mut last = [b'\n'];
-            if file.seek(SeekFrom::End(0))? > 0 {
-                file.seek(SeekFrom::End(-1))?;
-                file.read_exact(&mut last)?;
+        let could_not =
+            |why: &dyn std::fmt::Display| format!("could not open the journal {}: {why}", path.display());
+        let file = OpenOptions::new().create(true).append(true).read(true).open(path);
+        let mut file = file.map_err(|error| could_not(&error))?;
+        // Two workers in one file would replay to nonsense.
+        file.try_lock().map_err(|_| could_not(&"another worker writes to it"))?;
+        let is_torn = end_of_journal(&mut file).map_err(|error| could_not(&error))?;
+        let is_torn =
+            is_torn.ok_or_else(|| could_not(&"it is not empty and no journal; nothing was written to it"))?;
+        let mut file = BufWriter::new(file);
+        let begin = |file: &mut BufWriter<File>| -> std::io::Result<()> {
+            if is_torn {
+                file.write_all(b"\n")?;
             }
-            if last != [b'\n'] {
-                writer.write_all(b"\n")?;
-            }
-            serde_json::to_writer(&mut writer, &Header::new(settings.clone()))?;
-            writer.write_all(b"\n")?;
-            writer.flush()?;
-            Ok(writer)
+            serde_json::to_writer(&mut *file, &Header::new(settings.clone()))?;
+            file.write_all(b"\n")?;
+            file.flush()
         };
-        let file =
-            opened().map_err(|error| format!("could not open the journal {}: {error}", path.display()))?;
+        begin(&mut file).map_err(|error| could_not(&error))?;
         Ok(Self { file, path: path.to_owned() })
     }
 
@@ -291,4 +322,22 @@ impl Journal {
         serde_json::to_writer(&mut self.file, step)?;
         self.file.write_all(b"\n")
     }
+}
+
+/// Whether the journal's last line has no end, as a killed worker leaves it; `None` when the file is no journal.
+fn end_of_journal(file: &mut File) -> std::io::Result<Option<bool>> {
+    let mut begins = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    let length = u64::try_from(HEADER_BEGINS.len()).unwrap_or(u64::MAX);
+    Read::by_ref(file).take(length).read_to_end(&mut begins)?;
+    if begins.is_empty() {
+        return Ok(Some(false));
+    }
+    if begins != HEADER_BEGINS.as_bytes() {
+        return Ok(None);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(Some(last != *b"\n"))
 }

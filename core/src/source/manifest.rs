@@ -327,7 +327,15 @@ fn text(path: &str, json: Json<'_>) -> Result<String, Fault> {
 
 fn topic(path: &str, json: Json<'_>) -> Result<String, Fault> {
     let topic = text(path, json)?;
-    if topic.is_empty() { Err(Fault::at(path, "is empty")) } else { Ok(topic) }
+    // Kafka knows no other names; a control character would also reach a terminal.
+    let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    if topic.is_empty() {
+        Err(Fault::at(path, "is empty"))
+    } else if topic.len() > 249 || !topic.bytes().all(is_legal) {
+        Err(Fault::at(path, "is no name of a topic: 1 to 249 of letters, digits, '.', '_' and '-'"))
+    } else {
+        Ok(topic)
+    }
 }
 
 /// An `item` or a `location`.

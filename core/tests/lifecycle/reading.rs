@@ -15,12 +15,10 @@ fn poll_failed(story: &mut Story) -> &mut Story {
 #[test]
 fn a_poll_that_fails_for_ever_stops_when_its_budget_ends() {
     let mut story = Story::polling(0);
-    let mut retry = 1;
-    for second in 0..20 {
+    for retry in 1..=20 {
         poll_failed(&mut story).after(1_000).retry("0#1", retry);
-        retry += 1;
         // The owner reads its row in between, and the budget goes on.
-        if second % 5 == 4 {
+        if retry % 5 == 0 {
             story.observed("0#1", 1, 0);
         }
     }

@@ -127,17 +127,18 @@ async fn a_session_that_the_server_ends_is_an_outage() {
 }
 
 #[tokio::test]
-async fn a_read_only_server_is_an_outage() {
+async fn a_read_only_server_is_an_outage_that_is_waited_for() {
     let database = Database::migrated().await;
     let mut desk = Desk::at(&database.url()).await;
     let name = database.rows("SELECT current_database()").await.remove(0);
     database.sql(&format!("ALTER DATABASE {name} SET default_transaction_read_only = on")).await;
     let answer = desk.ask(&CLAIM, None).await;
-    let Event::ClaimFailed { failure: Failure::Again(why), .. } = &answer else { panic!("{answer:?}") };
-    assert!(why.contains("is read-only"), "{why}");
+    // Nothing of the claim was sent: no attempt.
+    let Event::ClaimFailed { failure: Failure::Unreached(why), .. } = &answer else { panic!("{answer:?}") };
+    assert!(why.contains("the server is read-only"), "{why}");
     let observe = Command::Observe { tenure: TENURE, fresh: true, within_ms: BUDGET_MS };
     let answer = desk.ask(&observe, None).await;
-    assert!(matches!(answer, Event::ObserveFailed { failure: Failure::Again(_), .. }), "{answer:?}");
+    assert!(matches!(answer, Event::ObserveFailed { failure: Failure::Unreached(_), .. }), "{answer:?}");
 }
 
 #[tokio::test]

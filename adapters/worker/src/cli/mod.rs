@@ -10,7 +10,7 @@ use amends_core::lifecycle::event::Failure;
 use amends_core::source::manifest::Manifest;
 use amends_store::{Store, StoreError, Target};
 use clap::{Args, Parser, Subcommand};
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::prelude::*;
 
 use crate::env::TokioEnvironment;
@@ -181,10 +181,17 @@ fn report(failed: &Failed) -> ExitCode {
 
 /// Logs go to stderr: what a verb prints on stdout is for other programs.
 fn log() -> Result<(), Failed> {
-    let wanted = std::env::var("AMENDS_LOG").unwrap_or_else(|_| "info".to_owned());
-    let targets: Targets = wanted.parse().map_err(|error| {
+    let wanted = std::env::var("AMENDS_LOG").ok().filter(|wanted| !wanted.is_empty());
+    let wanted = wanted.unwrap_or_else(|| "info".to_owned());
+    // A lone word that is no level would be read as a target, and nothing else would be logged.
+    let odd = wanted.split(',').find(|part| !part.contains('=') && part.parse::<LevelFilter>().is_err());
+    let targets = match odd {
+        Some(odd) => Err(format!("{odd:?} is no level")),
+        None => wanted.parse::<Targets>().map_err(|error| error.to_string()),
+    };
+    let targets = targets.map_err(|why| {
         Failed::usage(format!(
-            "AMENDS_LOG: {error}; it is a level such as info, or a list such as amends=debug,warn"
+            "AMENDS_LOG: {why}; it is a level such as info, or a list such as amends=debug,warn"
         ))
     })?;
     let is_coloured =

@@ -15,7 +15,7 @@ use tracing::info;
 
 use super::{BrokerArgs, Failed, ManifestArg, process_name, runtime, store};
 use crate::kafka::{self, Source};
-use crate::worker::{Journal, Worker};
+use crate::worker::{Ended, Journal, Worker};
 
 /// How long a broker that is behind may contradict the manifest before nothing is started.
 const ACCEPT_WITHIN: Duration = Duration::from_secs(20);
@@ -43,7 +43,7 @@ pub(super) struct Run {
     #[arg(long, default_value_t = 4 << 20, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
     batch_bytes: u64,
     /// At most so many rows are read, and written, by one decision
-    #[arg(long, default_value_t = BATCH_EFFECTS, value_name = "ROWS")]
+    #[arg(long, default_value_t = BATCH_EFFECTS, value_name = "ROWS", value_parser = at_least_one)]
     batch_effects: usize,
     /// One record at a time, one lane
     #[arg(long, conflicts_with_all = ["lanes", "batch_records"])]
@@ -97,9 +97,18 @@ impl Run {
                 batch_records: settings.batch_records,
                 batch_bytes: settings.batch_bytes,
             };
+            let topic = settings.topic.clone();
             let into = Pipeline::ledger(&namespace, manifest.clone(), owner, self.batch_effects);
             let worker = Worker::start(settings, pipeline, store, into, journal)?;
-            Ok(worker.run().await)
+            match worker.run().await {
+                Ended::Stopped(reason) if reason.is_orderly() => {
+                    info!(code = reason.code(), "{reason}");
+                    Ok(ExitCode::SUCCESS)
+                }
+                // Not by the log, which may be switched off.
+                Ended::Stopped(reason) => Err(Failed::new(reason.code(), format!("{topic}: {reason}"))),
+                Ended::AtOnce(code) => Ok(ExitCode::from(code)),
+            }
         })
     }
 }
@@ -131,5 +140,13 @@ fn judge(declared: &Declared, sight: &Sight) -> Verdict {
     match (declared.judge_topic(sight.topic), sight.bounds.as_deref()) {
         (Verdict::Pass, Some(bounds)) => declared.judge_bounds(bounds),
         (verdict, _) => verdict,
+    }
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("it must be at least 1".to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) => Err("it is no number of rows".to_owned()),
     }
 }

@@ -109,7 +109,7 @@ fn what_the_broker_refuses_is_told() {
     let done = place.fails(&create(&place, &["--replication", "9"]), 1, "could not create topic ");
     done.failed(1, "; nothing was created    code=broken");
     let args = ["source", "create", "--namespace", "n", "--topic", "no spaces"];
-    place.fails(&args, 1, "; nothing was created    code=broken");
+    place.fails(&args, 2, "source_topic is no name of a topic");
     assert!(!place.topic_exists());
 }
 

@@ -6,6 +6,7 @@ mod create;
 mod load;
 mod load_stops;
 mod read;
+mod run;
 mod spine;
 mod support;
 mod usage;

@@ -32,6 +32,9 @@ const TOPIC_CONFIG: [(&str, &str); 4] = [
     ("unclean.leader.election.enable", "false"),
 ];
 
+/// The most that librdkafka creates in one request.
+const MAX_PARTITIONS: i64 = 100_000;
+
 /// Create the source topic of a ledger and print its manifest
 ///
 /// The topic keeps every record for ever. The manifest names it by the id that the broker gave it: another topic of the
@@ -59,7 +62,7 @@ pub(super) struct Create {
     out: Option<PathBuf>,
     /// How many partitions the topic gets
     #[arg(long, default_value_t = 2, value_name = "COUNT", conflicts_with_all = ["adopt", "from"])]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=MAX_PARTITIONS))]
     partitions: u32,
     /// How many copies each partition gets
     #[arg(long, default_value_t = 1, value_name = "COUNT", conflicts_with_all = ["adopt", "from"])]
