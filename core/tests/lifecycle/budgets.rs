@@ -32,6 +32,16 @@ fn a_decision_begins_the_attempts_again() {
 }
 
 #[test]
+fn a_committed_half_begins_the_attempts_again() {
+    let mut story = Story::processing();
+    story.refused("0#1");
+    fail_twice(&mut story, 1);
+    story.committed("0#1");
+    fail_twice(&mut story, 3);
+    assert!(story.says("process 1-2 attempt=3"));
+}
+
+#[test]
 fn a_narrowed_range_begins_the_attempts_again() {
     for narrower in [ProcessFailure::Refused("22021".to_owned()), ProcessFailure::TooLarge { fit: 1 }] {
         let mut story = Story::processing();

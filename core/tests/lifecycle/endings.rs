@@ -175,6 +175,7 @@ fn rebalances_of_older_members_and_numbers_change_nothing() {
     let mut story = Story::polling(0);
     story.revoked(1, &[0]).lost(1);
     assert_snapshot!(story.trace());
+    assert_eq!(story.counters().late_rebalances, 2);
 }
 
 #[test]
@@ -182,6 +183,7 @@ fn a_late_answer_changes_nothing_and_a_late_ticket_comes_straight_back() {
     let mut story = Story::polling(0);
     story.revoked(2, &[0]).polled("0#1", &[0]);
     assert_snapshot!(story.trace());
+    assert_eq!(story.counters().late_answers, 1);
 }
 
 #[test]

@@ -7,10 +7,10 @@ use amends_core::ids::{
     ClaimId, Frontier, Incarnation, Moment, Offset, Partition, RebalanceId, TenureId, Token,
 };
 use amends_core::journal::Step;
-use amends_core::lifecycle::Settings;
 use amends_core::lifecycle::command::{CheckId, CheckParts, Command, Timer};
 use amends_core::lifecycle::event::{Event, Failure, Offsets, ProcessFailure};
 use amends_core::lifecycle::stop::StopReason;
+use amends_core::lifecycle::{Counters, Settings};
 use amends_core::source::boundary::{Bounds, Declared, LogSpan, Sight, Sink, TopicSight};
 
 /// A worker and the world around it, as far as a story has told it.
@@ -234,6 +234,11 @@ impl Story {
 
     pub fn stopped(&self) -> Option<&StopReason> {
         self.driver.stopped()
+    }
+
+    /// What changed nothing, so far.
+    pub fn counters(&self) -> Counters {
+        self.driver.lifecycle().counters()
     }
 
     pub fn trace(&self) -> &str {
