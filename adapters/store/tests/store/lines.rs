@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
+use std::thread::{self, ThreadId};
 
 use amends_core::ids::Frontier;
 use amends_core::lifecycle::event::Event as Answer;
@@ -15,8 +16,12 @@ use crate::proxy::{Proxy, Then};
 
 type Line = BTreeMap<String, String>;
 
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<Line>>>);
+/// The lines of each test: one runs on one thread, its tasks too.
+static LINES: Mutex<Vec<(ThreadId, Line)>> = Mutex::new(Vec::new());
+
+/// Takes the lines of all tests. It must be everybody's: whether a line is wanted is asked once, by whichever test comes
+/// to it first, and for good.
+struct Lines;
 
 struct Fields(Line);
 
@@ -34,7 +39,7 @@ impl Subscriber for Lines {
     fn event(&self, event: &Event<'_>) {
         let mut fields = Fields(Line::new());
         event.record(&mut fields);
-        self.0.lock().unwrap().push(fields.0);
+        LINES.lock().unwrap().push((thread::current().id(), fields.0));
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -49,8 +54,9 @@ impl Subscriber for Lines {
 
 #[tokio::test]
 async fn each_attempt_at_a_decision_writes_one_line() {
-    let lines = Lines::default();
-    let _guard = tracing::subscriber::set_default(lines.clone());
+    tracing::subscriber::set_global_default(Lines).unwrap();
+    // Another test may have asked while it was not set yet.
+    tracing::callsite::rebuild_interest_cache();
     let database = Database::migrated().await;
     let proxy = Proxy::to(database.server()).await;
     let mut desk = Desk::at(&database.url_through(proxy.port)).await;
@@ -71,8 +77,9 @@ async fn each_attempt_at_a_decision_writes_one_line() {
     let answer = lost.process(token, Frontier(2), &batch).await;
     assert!(matches!(answer, Answer::ProcessFailed { .. }));
 
-    let lines = lines.0.lock().unwrap();
-    let lines: Vec<_> = lines.iter().filter(|line| line["message"] == "processing attempt").collect();
+    let lines = LINES.lock().unwrap();
+    let mine = lines.iter().filter(|(thread, _)| *thread == thread::current().id()).map(|(_, line)| line);
+    let lines: Vec<_> = mine.filter(|line| line["message"] == "processing attempt").collect();
     let outcomes: Vec<_> = lines.iter().map(|line| line["outcome"].trim_matches('"')).collect();
     assert_eq!(outcomes, ["fenced", "error", "unknown", "acknowledged", "fenced"]);
     let line = lines[3];
