@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use amends::kafka::{LOOK_WITHIN, Settings, Source};
@@ -196,13 +197,18 @@ fn every_check_of_a_world_is_answered_once() {
     world.close();
 }
 
-/// Collects librdkafka's debug lines about requests.
-#[derive(Clone, Default)]
-struct Requests(Arc<Mutex<Vec<String>>>);
+/// librdkafka's debug lines about requests, by the thread that read them: that of the test which looks.
+static SENT: Mutex<Vec<(ThreadId, String)>> = Mutex::new(Vec::new());
+
+/// Collects them. It must be everybody's: whether a line is wanted is asked once, by whichever test comes to it first,
+/// and for good.
+struct Requests;
 
 impl Requests {
-    fn count(&self, request: &str) -> usize {
-        self.0.lock().expect("lines").iter().filter(|line| line.contains(&format!("Sent {request}"))).count()
+    fn count(request: &str) -> usize {
+        let mine = |line: &&(ThreadId, String)| line.0 == thread::current().id();
+        let wanted = format!("Sent {request}");
+        SENT.lock().expect("lines").iter().filter(mine).filter(|(_, line)| line.contains(&wanted)).count()
     }
 }
 
@@ -216,13 +222,17 @@ impl tracing::Subscriber for Requests {
     fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
     fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
     fn event(&self, event: &tracing::Event<'_>) {
-        struct Line<'a>(&'a mut Vec<String>);
-        impl tracing::field::Visit for Line<'_> {
+        struct Line(String);
+        impl tracing::field::Visit for Line {
             fn record_debug(&mut self, _: &tracing::field::Field, value: &dyn fmt::Debug) {
-                self.0.push(format!("{value:?}"));
+                self.0.push_str(&format!("{value:?}"));
             }
         }
-        event.record(&mut Line(&mut self.0.lock().expect("lines")));
+        let mut line = Line(String::new());
+        event.record(&mut line);
+        if line.0.contains("Sent ") {
+            SENT.lock().expect("lines").push((thread::current().id(), line.0));
+        }
     }
     fn enter(&self, _: &tracing::span::Id) {}
     fn exit(&self, _: &tracing::span::Id) {}
@@ -230,29 +240,29 @@ impl tracing::Subscriber for Requests {
 
 #[test]
 fn requests_per_check_do_not_grow_with_the_partitions() {
+    tracing::subscriber::set_global_default(Requests).expect("the only one");
+    // Another test may have asked while it was not set yet.
+    tracing::callsite::rebuild_interest_cache();
     let count = |partitions: u32, parts: CheckParts| {
         let topic = Topic::new(partitions);
-        let requests = Requests::default();
         let debugged = [("debug".to_owned(), "protocol".to_owned())];
         let settings = Settings::new(&brokers(), debugged).expect("settings");
-        tracing::subscriber::with_default(requests.clone(), || {
-            let source = Source::new(&settings, &topic.name).expect("a client");
-            // The first looks also connect and ask for brokers; the last one reads the lines that are still queued.
-            for parts in [parts, parts, CheckParts::Identity] {
-                settled(&source, parts);
-                std::thread::sleep(Duration::from_millis(50));
-            }
-            let kinds = ["Metadata", "DescribeConfigs", "ListOffsets", "Fetch", "OffsetForLeaderEpoch"];
-            let before = kinds.map(|kind| requests.count(kind));
-            for _ in 0..10 {
-                source.look(parts).expect("an answer");
-            }
-            // Again for the lines that are still queued.
-            std::thread::sleep(Duration::from_millis(50));
-            source.look(CheckParts::Identity).expect("an answer");
-            let after = kinds.map(|kind| requests.count(kind));
-            [0, 1, 2, 3, 4].map(|kind| after[kind] - before[kind])
-        })
+        let source = Source::new(&settings, &topic.name).expect("a client");
+        // The first looks also connect and ask for brokers; the last one reads the lines that are still queued.
+        for parts in [parts, parts, CheckParts::Identity] {
+            settled(&source, parts);
+            thread::sleep(Duration::from_millis(50));
+        }
+        let kinds = ["Metadata", "DescribeConfigs", "ListOffsets", "Fetch", "OffsetForLeaderEpoch"];
+        let before = kinds.map(Requests::count);
+        for _ in 0..10 {
+            source.look(parts).expect("an answer");
+        }
+        // Again for the lines that are still queued.
+        thread::sleep(Duration::from_millis(50));
+        source.look(CheckParts::Identity).expect("an answer");
+        let after = kinds.map(Requests::count);
+        [0, 1, 2, 3, 4].map(|kind| after[kind] - before[kind])
     };
     for (partitions, parts, bounds) in
         [(1, CheckParts::Identity, 0), (1, CheckParts::Bounds, 10), (12, CheckParts::Bounds, 10)]
