@@ -30,9 +30,13 @@ impl ReplayFile {
         let path = self.journal.display();
         match self.replay() {
             Ok(Replayed { runs, steps, torn }) => {
-                let left_out =
-                    if torn == 0 { String::new() } else { format!(", {torn} torn lines left out") };
-                println!("replayed {steps} steps in {runs} runs of a worker, all commands equal{left_out}");
+                let left_out = if torn == 0 {
+                    String::new()
+                } else {
+                    format!(", {} left out", counted(torn, "torn line"))
+                };
+                let steps = counted(steps, "step");
+                println!("replayed {steps} in {}, all commands equal{left_out}", counted(runs, "run"));
                 ExitCode::SUCCESS
             }
             Err(Trouble::Replay(error @ ReplayError::Differs { .. })) => {
@@ -64,6 +68,10 @@ impl ReplayFile {
         progress.clear();
         Ok(replay.end())
     }
+}
+
+fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 enum Trouble {

@@ -6,6 +6,8 @@
 pub mod cli;
 pub mod env;
 #[cfg(feature = "kafka")]
+pub mod journal;
+#[cfg(feature = "kafka")]
 pub mod kafka;
 #[cfg(feature = "kafka")]
 pub mod worker;

@@ -1,17 +1,14 @@
 //! Knows the real world of one worker: an inbox for what happens, real services for what is asked.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use amends_core::driver::{Driver, World};
 use amends_core::ids::{Moment, TenureId};
-use amends_core::journal::{HEADER_BEGINS, Header, Step};
+use amends_core::journal::Step;
 use amends_core::lifecycle::Settings;
 use amends_core::lifecycle::command::{Command, Timer};
-use amends_core::lifecycle::event::Event;
+use amends_core::lifecycle::event::{Event, Failure};
 use amends_core::lifecycle::stop::StopReason;
 use amends_core::source::record::Record;
 use amends_store::Store;
@@ -23,6 +20,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tracing::{debug, info, warn};
 
 use crate::env::TokioEnvironment;
+use crate::journal::Journal;
 use crate::kafka::{self, Delivery, KafkaWorld};
 
 /// A file reached its limit: the write is to fail, not the process to die.
@@ -69,10 +67,9 @@ impl Worker {
         store: Store<TokioEnvironment>,
         into: Pipeline,
         journal: Option<Journal>,
-    ) -> Result<Self, amends_core::lifecycle::event::Failure> {
-        let unheard = |error: std::io::Error| {
-            amends_core::lifecycle::event::Failure::Broken(format!("could not listen for signals: {error}"))
-        };
+    ) -> Result<Self, Failure> {
+        let unheard =
+            |error: std::io::Error| Failure::Broken(format!("could not listen for signals: {error}"));
         let interrupt = signal(SignalKind::interrupt()).map_err(unheard)?;
         let terminate = signal(SignalKind::terminate()).map_err(unheard)?;
         let file_limit = signal(SignalKind::from_raw(SIGXFSZ)).map_err(unheard)?;
@@ -160,7 +157,7 @@ impl Services {
 
     fn flush(&mut self) {
         if let Some(journal) = &mut self.journal
-            && let Err(error) = journal.file.flush()
+            && let Err(error) = journal.flush()
         {
             self.drop_journal(&error);
         }
@@ -172,7 +169,7 @@ impl Services {
             warn!(
                 code = "journal",
                 "could not write {}: {why}; the journal ends here, the work goes on",
-                journal.path.display()
+                journal.path().display()
             );
         }
     }
@@ -255,8 +252,8 @@ fn log(topic: &str, step: &Step<'_>) {
         | Event::Checked { .. }
         | Event::Expired { .. }
         | Event::Sought { .. } => debug!("{}", step.line(topic).trim_start()),
-        // An owner that reads its row while nothing comes, and goes on.
-        Event::Observed { .. } if step.after.iter().all(|after| after.state == "polling") => {
+        // An owner that reads its row while nothing comes, and goes on as before.
+        Event::Observed { .. } if matches!(step.commands, [Command::Poll { .. }]) => {
             debug!("{}", step.line(topic).trim_start());
         }
         Event::Assigned { .. }
@@ -282,62 +279,4 @@ fn log(topic: &str, step: &Step<'_>) {
         | Event::ProcessFailed { .. }
         | Event::ClientFailed { .. } => warn!("{}", step.line(topic).trim_start()),
     }
-}
-
-/// A file of steps, one JSON line each, behind a header that tells how the worker was started.
-pub struct Journal {
-    file: BufWriter<File>,
-    path: PathBuf,
-}
-
-impl Journal {
-    /// Appends to the file: the same command starts a stopped worker again, and its journal goes on.
-    ///
-    /// # Errors
-    /// When the file cannot be opened or written, for people.
-    pub fn open(path: &Path, settings: &Settings) -> Result<Self, String> {
-        let could_not =
-            |why: &dyn std::fmt::Display| format!("could not open the journal {}: {why}", path.display());
-        let file = OpenOptions::new().create(true).append(true).read(true).open(path);
-        let mut file = file.map_err(|error| could_not(&error))?;
-        // Two workers in one file would replay to nonsense.
-        file.try_lock().map_err(|_| could_not(&"another worker writes to it"))?;
-        let is_torn = end_of_journal(&mut file).map_err(|error| could_not(&error))?;
-        let is_torn =
-            is_torn.ok_or_else(|| could_not(&"it is not empty and no journal; nothing was written to it"))?;
-        let mut file = BufWriter::new(file);
-        let begin = |file: &mut BufWriter<File>| -> std::io::Result<()> {
-            if is_torn {
-                file.write_all(b"\n")?;
-            }
-            serde_json::to_writer(&mut *file, &Header::new(settings.clone()))?;
-            file.write_all(b"\n")?;
-            file.flush()
-        };
-        begin(&mut file).map_err(|error| could_not(&error))?;
-        Ok(Self { file, path: path.to_owned() })
-    }
-
-    fn write(&mut self, step: &Step<'_>) -> std::io::Result<()> {
-        serde_json::to_writer(&mut self.file, step)?;
-        self.file.write_all(b"\n")
-    }
-}
-
-/// Whether the journal's last line has no end, as a killed worker leaves it; `None` when the file is no journal.
-fn end_of_journal(file: &mut File) -> std::io::Result<Option<bool>> {
-    let mut begins = Vec::new();
-    file.seek(SeekFrom::Start(0))?;
-    let length = u64::try_from(HEADER_BEGINS.len()).unwrap_or(u64::MAX);
-    Read::by_ref(file).take(length).read_to_end(&mut begins)?;
-    if begins.is_empty() {
-        return Ok(Some(false));
-    }
-    if begins != HEADER_BEGINS.as_bytes() {
-        return Ok(None);
-    }
-    let mut last = [0];
-    file.seek(SeekFrom::End(-1))?;
-    file.read_exact(&mut last)?;
-    Ok(Some(last != *b"\n"))
 }

@@ -37,18 +37,12 @@ impl Lifecycle {
         Turn::Done
     }
 
-    /// The identity, then what holds for the whole source, then each frontier that is held.
+    /// The source, then each frontier that is held.
     fn judge(&self, sight: &Sight) -> Verdict {
-        let source = &self.shared.settings.source;
-        let of_topic = source.judge_topic(sight.topic);
-        let Some(bounds) = sight.bounds.as_deref().filter(|_| of_topic == Verdict::Pass) else {
-            return of_topic;
-        };
-        let of_source = source.judge_bounds(bounds);
-        if of_source != Verdict::Pass {
-            return of_source;
+        match (self.shared.settings.source.judge(sight), sight.bounds.as_deref()) {
+            (Verdict::Pass, Some(bounds)) => self.judge_frontiers(bounds),
+            (verdict, _) => verdict,
         }
-        self.judge_frontiers(bounds)
     }
 
     fn judge_frontiers(&self, bounds: &Bounds) -> Verdict {

@@ -212,12 +212,6 @@ impl Lifecycle {
         self.counters
     }
 
-    /// What the worker was started with.
-    #[must_use]
-    pub fn settings(&self) -> &Settings {
-        &self.shared.settings
-    }
-
     fn route(&mut self, event: &Event) -> Turn {
         match event {
             Event::Assigned { rebalance, partitions } => self.assigned(*rebalance, partitions),
@@ -253,7 +247,8 @@ impl Lifecycle {
             Event::PauseRequested => self.ask_to_stop(StopReason::Paused),
             Event::StopRequested => self.ask_to_stop(StopReason::Stopped),
             Event::ClientFailed { member, why } => {
-                if !self.shared.gate.is_current(*member) {
+                // A client that is being dropped may complain as it likes.
+                if !self.shared.gate.is_current(*member) || matches!(self.phase, Phase::Closing(_)) {
                     return Turn::Late;
                 }
                 self.ask_to_stop(StopReason::Broken { why: why.clone() })

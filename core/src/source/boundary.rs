@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{Frontier, Incarnation, Offset, Partition};
+use crate::source::manifest::Config;
 
 /// What one check saw. Both parts are separate observations of the broker.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -100,9 +101,24 @@ pub enum Verdict {
 }
 
 impl Declared {
-    /// Judges the identity of the topic.
+    /// What a ledger's source is held against.
     #[must_use]
-    pub fn judge_topic(&self, topic: TopicSight) -> Verdict {
+    pub fn by_ledger(config: &Config) -> Self {
+        Self { sink: Sink::Ledger, incarnation: config.source_incarnation(), partitions: config.partitions() }
+    }
+
+    /// Judges all that a sight shows of the source: the identity, then the bounds where they were asked for. Frontiers
+    /// are judged apart, by whoever holds them.
+    #[must_use]
+    pub fn judge(&self, sight: &Sight) -> Verdict {
+        match (self.judge_topic(sight.topic), sight.bounds.as_deref()) {
+            (Verdict::Pass, Some(bounds)) => self.judge_bounds(bounds),
+            (verdict, _) => verdict,
+        }
+    }
+
+    /// Judges the identity of the topic.
+    fn judge_topic(&self, topic: TopicSight) -> Verdict {
         let TopicSight::Known { incarnation, partitions } = topic else {
             return Verdict::AskAgain(Refusal::TopicGone { expected: self.incarnation });
         };
@@ -122,8 +138,7 @@ impl Declared {
     }
 
     /// Judges what holds for the whole source: a ledger's source must keep everything.
-    #[must_use]
-    pub fn judge_bounds(&self, bounds: &Bounds) -> Verdict {
+    fn judge_bounds(&self, bounds: &Bounds) -> Verdict {
         for number in 0..self.partitions {
             let partition = Partition(number);
             let Some(log) = bounds.log(partition) else {
@@ -153,7 +168,7 @@ impl Declared {
     }
 
     /// Judges one partition's frontier against its log. A partition without a leader is judged by
-    /// [`Self::judge_bounds`].
+    /// [`Self::judge`].
     #[must_use]
     pub fn judge_frontier(&self, bounds: &Bounds, partition: Partition, frontier: Frontier) -> Verdict {
         let Some(LogSpan { start, end }) = bounds.log(partition) else { return Verdict::Pass };

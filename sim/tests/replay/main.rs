@@ -32,7 +32,7 @@ fn of(args: &[&dyn AsRef<std::ffi::OsStr>]) -> Done {
 #[test]
 fn equal_commands_are_told() {
     let done = replay("equal", format!("{HEADER}\n{ASSIGNED}\n{SHUTDOWN}\n").as_bytes());
-    assert_eq!(done.text, "replayed 2 steps in 1 runs of a worker, all commands equal\n");
+    assert_eq!(done.text, "replayed 2 steps in 1 run, all commands equal\n");
     assert_eq!(done.code, Some(0));
 }
 
@@ -48,10 +48,7 @@ fn the_first_step_that_differs_is_named() {
 fn a_killed_worker_leaves_a_torn_line_and_the_next_run_goes_on() {
     let torn = &ASSIGNED[..ASSIGNED.len() / 2];
     let done = replay("torn", format!("{HEADER}\n{torn}\n{HEADER}\n{ASSIGNED}\n{torn}").as_bytes());
-    assert_eq!(
-        done.text,
-        "replayed 1 steps in 2 runs of a worker, all commands equal, 2 torn lines left out\n"
-    );
+    assert_eq!(done.text, "replayed 1 step in 2 runs, all commands equal, 2 torn lines left out\n");
     assert_eq!(done.code, Some(0));
 }
 

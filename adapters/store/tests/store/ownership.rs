@@ -67,7 +67,11 @@ async fn a_row_that_appears_behind_the_lock_is_no_answer_either() {
     while !proxy.has_struck() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    // The lock was asked for and found no row; what decides is not asked yet.
+    let asked = "state = 'idle in transaction' AND query LIKE '%FOR UPDATE%' AND pid <> pg_backend_pid()";
+    database
+        .until(&format!("SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND {asked}"))
+        .await;
     database.sql("INSERT INTO amends.partition (namespace, partition) VALUES ('source-demo-1', 0)").await;
     let answer = desk.answer().await;
     assert!(matches!(answer, Event::ClaimFailed { failure: Failure::Broken(_), .. }), "{answer:?}");

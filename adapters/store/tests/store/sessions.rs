@@ -122,7 +122,8 @@ async fn a_session_that_the_server_ends_is_an_outage() {
     database
         .sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'amends test'")
         .await;
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    let own = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'amends test'";
+    database.until(&format!("SELECT 1 WHERE NOT EXISTS ({own})")).await;
     assert_eq!(desk.claim().await.1, Frontier(1));
 }
 

@@ -19,6 +19,7 @@ use crate::kafka;
 mod demo;
 mod export;
 mod inspect;
+mod look;
 mod migrate;
 mod run;
 mod source;

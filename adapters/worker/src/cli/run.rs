@@ -2,24 +2,24 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use amends_core::lifecycle::Settings;
 use amends_core::lifecycle::command::CheckParts;
-use amends_core::source::boundary::{Declared, Sight, Sink, Verdict};
-use amends_core::source::manifest::Manifest;
+use amends_core::lifecycle::{BUDGET_MS, Settings};
+use amends_core::source::boundary::Declared;
 use amends_store::pipeline::{BATCH_EFFECTS, LEDGER, Pipeline};
 use amends_store::{migrate, namespace};
 use clap::Args;
 use tracing::info;
 
+use super::look::{Objection, Patience, look};
 use super::{BrokerArgs, Failed, ManifestArg, process_name, runtime, store};
+use crate::journal::Journal;
 use crate::kafka::{self, Source};
-use crate::worker::{Ended, Journal, Worker};
+use crate::worker::{Ended, Worker};
 
-/// How long a broker that is behind may contradict the manifest before nothing is started.
-const ACCEPT_WITHIN: Duration = Duration::from_secs(20);
-const ASK_AGAIN_AFTER: Duration = Duration::from_millis(200);
+/// A broker that is behind may contradict the manifest for as long as a budget; one that does not answer is told.
+const ACCEPT: Patience = Patience { objected: Duration::from_millis(BUDGET_MS), failed: Duration::ZERO };
 
 /// Take records from the topic into the namespace; many processes share the work
 ///
@@ -63,11 +63,7 @@ impl Run {
         let config = manifest.config();
         let settings = Settings {
             topic: manifest.source_topic().to_owned(),
-            source: Declared {
-                sink: Sink::Ledger,
-                incarnation: config.source_incarnation(),
-                partitions: config.partitions(),
-            },
+            source: Declared::by_ledger(config),
             lanes,
             batch_records: if self.serial { 1 } else { self.batch_records },
             batch_bytes: self.batch_bytes,
@@ -77,7 +73,7 @@ impl Run {
         runtime()?.block_on(async {
             migrate::check(&store).await?;
             // Before the namespace is made: it is immutable, and a wrong manifest would make it wrong for ever.
-            accept(&kafka, &manifest, &settings.source).await?;
+            accept(&kafka, &settings).await?;
             let journal = self.journal.as_deref().map(|path| Journal::open(path, &settings)).transpose();
             let journal = journal.map_err(Failed::usage)?;
             let namespace = namespace::open(&store, &manifest, LEDGER).await?;
@@ -115,32 +111,14 @@ impl Run {
 
 /// Looks at the source once before anything is joined, so that a wrong manifest is refused at the terminal. The
 /// reducer looks again before it accepts an assignment.
-async fn accept(kafka: &kafka::Settings, manifest: &Manifest, declared: &Declared) -> Result<(), Failed> {
-    let (kafka, topic, declared) = (kafka.clone(), manifest.source_topic().to_owned(), *declared);
+async fn accept(kafka: &kafka::Settings, settings: &Settings) -> Result<(), Failed> {
+    let (kafka, topic, declared) = (kafka.clone(), settings.topic.clone(), settings.source);
     let looked = tokio::task::spawn_blocking(move || {
         let source = Source::new(&kafka, &topic)?;
-        let began = Instant::now();
-        loop {
-            match judge(&declared, &source.look(CheckParts::Bounds)?) {
-                Verdict::Pass => return Ok(()),
-                Verdict::AskAgain(_) if began.elapsed() < ACCEPT_WITHIN => {
-                    std::thread::sleep(ASK_AGAIN_AFTER)
-                }
-                Verdict::AskAgain(refusal) | Verdict::Refuse(refusal) => {
-                    let text = format!("source refused: {refusal}; nothing was started");
-                    return Err(Failed::new(refusal.code(), text));
-                }
-            }
-        }
+        look(&source, CheckParts::Bounds, ACCEPT, |sight| Objection::check(&declared.judge(sight)))
+            .map_err(|unseen| unseen.fails("source refused").so("nothing was started"))
     });
     looked.await.map_err(|error| Failed::new("broken", format!("could not look at the source: {error}")))?
-}
-
-fn judge(declared: &Declared, sight: &Sight) -> Verdict {
-    match (declared.judge_topic(sight.topic), sight.bounds.as_deref()) {
-        (Verdict::Pass, Some(bounds)) => declared.judge_bounds(bounds),
-        (verdict, _) => verdict,
-    }
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {

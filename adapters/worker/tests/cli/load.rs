@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::Command;
+use std::time::Instant;
 
 use amends::env::TokioEnvironment;
 use amends_core::source::record::Record;
 use amends_store::guard::Guard;
 use amends_store::{Settings, Store, Target};
 
-use crate::support::{Place, SAFE, create_topic, delete_topic};
+use crate::support::{LONG, Place, SAFE, create_topic, delete_topic};
 
 pub const LOAD: [&str; 6] = ["source", "load", "--manifest", "m.json", "--file", "f.jsonl"];
 
@@ -152,7 +153,9 @@ fn a_guarded_source_is_not_loaded() {
     assert!(place.records(0).is_empty());
     runtime.block_on(async { guard.release() });
     // The server lets go a moment after the goodbye.
+    let deadline = Instant::now() + LONG;
     while place.run(&LOAD).code != Some(0) {
+        assert!(Instant::now() < deadline, "the guard was not let go");
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
 }
@@ -161,7 +164,7 @@ fn a_guarded_source_is_not_loaded() {
 fn another_topic_of_the_same_name_is_not_loaded() {
     let place = Place::with_source();
     place.file("f.jsonl", GOOD);
-    delete_topic(&place.topic);
+    assert!(delete_topic(&place.topic));
     create_topic(&place.topic, 2, &SAFE);
     let expected = place.manifest().config().source_incarnation();
     let topic = &place.topic;
@@ -170,7 +173,7 @@ fn another_topic_of_the_same_name_is_not_loaded() {
     let done = place.fails(&LOAD, 1, &saying);
     done.failed(1, " under this name; nothing was published    code=another-incarnation");
     assert!(place.records(0).is_empty());
-    delete_topic(&place.topic);
+    assert!(delete_topic(&place.topic));
     let done = place.fails(
         &LOAD,
         1,

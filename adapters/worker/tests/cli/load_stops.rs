@@ -71,7 +71,7 @@ fn a_lost_guard_stops_it() {
 fn a_topic_that_is_created_again_meanwhile_leaves_no_line_certain() {
     let place = Place::with_source();
     let done = interrupted(&place, |_| {
-        delete_topic(&place.topic);
+        assert!(delete_topic(&place.topic));
         create_topic(&place.topic, 2, &SAFE);
     });
     // The producer does not notice: every line is told, most of them with coordinates in the new topic.

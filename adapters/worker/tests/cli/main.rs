@@ -7,6 +7,8 @@ mod load;
 mod load_stops;
 mod read;
 mod run;
+#[path = "../services/mod.rs"]
+mod services;
 mod spine;
 mod support;
 mod usage;

@@ -29,7 +29,7 @@ fn the_reason_of_a_stop_is_told_also_where_nothing_is_logged() {
         assert!(Instant::now() < deadline, "nothing was claimed");
         std::thread::sleep(Duration::from_millis(50));
     }
-    delete_topic(&place.topic);
+    assert!(delete_topic(&place.topic));
     create_topic(&place.topic, 2, &[]);
     let done = worker.wait_with_output().expect("ended");
     let said = String::from_utf8_lossy(&done.stderr);

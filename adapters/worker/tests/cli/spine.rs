@@ -153,7 +153,7 @@ fn the_demo_loses_nothing_and_its_journals_replay() {
     let place = Place::with_database();
     let done = place.run(&["demo", "--folder", "demo", "--records", "4000"]);
     let manifest = Manifest::parse(place.read("demo/manifest.json").as_bytes()).expect("a manifest");
-    delete_topic(manifest.source_topic());
+    assert!(delete_topic(manifest.source_topic()));
     assert_eq!(done.code, Some(0), "{}\n{}", done.stdout, done.stderr);
     let last: Vec<&str> = done.stdout.lines().rev().take(3).collect();
     assert_eq!(last[0], "lost=0 doubled=0", "{}", done.stdout);
@@ -181,7 +181,7 @@ fn replay(journal: &Path) -> u64 {
 #[test]
 fn a_recreated_topic_is_refused_before_anything_is_joined() {
     let place = Place::ready();
-    delete_topic(&place.topic);
+    assert!(delete_topic(&place.topic));
     create_topic(&place.topic, 2, &SAFE);
     place
         .fails(&["run", "--manifest", "m.json"], 1, "source refused: expected the topic kafka:")
@@ -191,7 +191,7 @@ fn a_recreated_topic_is_refused_before_anything_is_joined() {
 #[test]
 fn a_topic_that_may_forget_is_refused_by_name() {
     let place = Place::ready();
-    delete_topic(&place.topic);
+    assert!(delete_topic(&place.topic));
     create_topic(&place.topic, 2, &[("retention.ms", "86400000")]);
     // The manifest of the new topic, by adoption, is refused for the same reason.
     let adopt = ["source", "create", "--adopt", "--namespace", "test", "--topic", &place.topic];

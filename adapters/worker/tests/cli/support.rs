@@ -4,28 +4,22 @@ use std::fs;
 use std::future::Future;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use amends::kafka::{Creation, NewTopic, Reader, Settings, create};
+use amends::kafka::Reader;
 use amends_core::ids::{Offset, Partition};
 use amends_core::source::manifest::Manifest;
 use amends_core::source::record::Record;
-use rdkafka::admin::{AdminClient, AdminOptions};
-use rdkafka::client::DefaultClientContext;
-use rdkafka::config::ClientConfig;
 use tokio::net::TcpStream;
 use tokio_postgres::config::Host;
 use tokio_postgres::{Client, Config, NoTls};
 
-pub const LONG: Duration = Duration::from_secs(30);
+pub use crate::services::{
+    LONG, brokers, create_topic, delete_topic, fresh_name, settings, try_delete_topic,
+};
 
 /// What a topic of a ledger must be.
 pub const SAFE: [(&str, &str); 2] = [("retention.ms", "-1"), ("retention.bytes", "-1")];
-
-pub fn brokers() -> String {
-    std::env::var("AMENDS_TEST_BROKERS").unwrap_or_else(|_| "127.0.0.1:19092".to_owned())
-}
 
 pub fn database_url() -> String {
     let local = "postgres://amends:amends-local-only@127.0.0.1:15432/amends";
@@ -39,18 +33,6 @@ pub fn url_of(database: &str) -> String {
     let (server, _) = address.rsplit_once('/').expect("a URL with a database");
     let parameters = if parameters.is_empty() { String::new() } else { format!("?{parameters}") };
     format!("{server}/{database}{parameters}")
-}
-
-pub fn settings() -> Settings {
-    Settings::new(&brokers(), []).expect("settings")
-}
-
-/// A name that no other test and no other run uses.
-pub fn fresh_name() -> String {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    format!("amends-test-{:x}-{:x}-{count}", since.as_nanos(), std::process::id())
 }
 
 pub fn block_on<F: Future>(future: F) -> F::Output {
@@ -73,30 +55,6 @@ pub fn sql<T>(url: &str, ask: impl AsyncFnOnce(&Client) -> T) -> T {
         connection.await.expect("not cancelled").expect("closed well");
         answer
     })
-}
-
-fn admin() -> AdminClient<DefaultClientContext> {
-    ClientConfig::new().set("bootstrap.servers", brokers()).create().expect("an admin client")
-}
-
-pub fn delete_topic(name: &str) {
-    block_on(admin().delete_topics(&[name], &AdminOptions::new())).expect("an answer");
-}
-
-pub fn create_topic(name: &str, partitions: u32, config: &[(&str, &str)]) {
-    let config = config.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let wanted = NewTopic { name: name.to_owned(), partitions, replication: 1, config };
-    // A deletion of the same name may still be going on.
-    let deadline = Instant::now() + LONG;
-    loop {
-        match create(&settings(), &wanted, Duration::from_secs(10)).expect("a client") {
-            Creation::Created => return,
-            Creation::Exists if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(100)),
-            other @ (Creation::Exists | Creation::Refused(_) | Creation::Unknown(_)) => {
-                panic!("could not create {name}: {other:?}")
-            }
-        }
-    }
 }
 
 /// A folder, a topic's name and a database, each of this test alone.
@@ -236,7 +194,10 @@ impl Drop for Place {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.dir);
         // A test that failed has more to say than what cannot be tidied up.
-        let _ = block_on(admin().delete_topics(&[&self.topic], &AdminOptions::new()));
+        let gone = try_delete_topic(&self.topic);
+        if !std::thread::panicking() {
+            gone.expect("an answer");
+        }
         if let Some(name) = &self.database {
             sql(&database_url(), async |client: &Client| {
                 let _ = client.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).await;

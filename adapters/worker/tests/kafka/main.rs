@@ -12,5 +12,7 @@ mod member;
 mod probe;
 mod publish;
 mod rebalance;
+#[path = "../services/mod.rs"]
+mod services;
 mod source;
 mod support;

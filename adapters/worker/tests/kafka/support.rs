@@ -1,58 +1,21 @@
 //! What the tests share: topics that are deleted again, a world with its deliveries, plain producers.
 
 use std::fmt::Write as _;
-use std::future::Future;
-use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use amends::kafka::{
-    Creation, Delivery, KafkaWorld, NewTopic, Outcome, Pipeline, Publisher, Report, Settings, create,
-};
+use amends::kafka::{Delivery, KafkaWorld, Outcome, Pipeline, Publisher, Report};
 use amends_core::ids::{Frontier, Partition, RebalanceId, TenureId};
 use amends_core::lifecycle::command::Command;
 use amends_core::lifecycle::event::Event;
 use amends_core::source::record::Record;
-use rdkafka::admin::{AdminClient, AdminOptions};
-use rdkafka::client::DefaultClientContext;
 use rdkafka::config::ClientConfig;
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 
-pub const LONG: Duration = Duration::from_secs(30);
-
-pub fn brokers() -> String {
-    std::env::var("AMENDS_TEST_BROKERS").unwrap_or_else(|_| "127.0.0.1:19092".to_owned())
-}
-
-pub fn settings() -> Settings {
-    Settings::new(&brokers(), []).expect("settings")
-}
-
-/// A name that no other test and no other run uses.
-pub fn fresh_name() -> String {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    format!("amends-test-{:x}-{:x}-{count}", since.as_nanos(), std::process::id())
-}
-
-pub fn block_on<F: Future>(future: F) -> F::Output {
-    let mut context = Context::from_waker(Waker::noop());
-    let mut future = pin!(future);
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
-            return output;
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
-fn admin() -> AdminClient<DefaultClientContext> {
-    ClientConfig::new().set("bootstrap.servers", brokers()).create().expect("admin client")
-}
+pub use crate::services::{
+    LONG, brokers, create_topic, delete_topic, fresh_name, settings, try_delete_topic,
+};
 
 /// A topic of this test; dropping it deletes it.
 pub struct Topic {
@@ -71,24 +34,11 @@ impl Topic {
     }
 
     pub fn create(&self, partitions: u32, config: &[(&str, &str)]) {
-        let config = config.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let wanted = NewTopic { name: self.name.clone(), partitions, replication: 1, config };
-        // A deletion of the same name may still be going on.
-        let deadline = Instant::now() + LONG;
-        loop {
-            match create(&settings(), &wanted, Duration::from_secs(10)).expect("a client") {
-                Creation::Created => return,
-                Creation::Exists if Instant::now() < deadline => {
-                    std::thread::sleep(Duration::from_millis(100))
-                }
-                other => panic!("could not create {}: {other:?}", self.name),
-            }
-        }
+        create_topic(&self.name, partitions, config);
     }
 
     pub fn delete(&self) {
-        let deleted = block_on(admin().delete_topics(&[&self.name], &AdminOptions::new()));
-        deleted.expect("an answer")[0].as_ref().expect("deleted");
+        assert!(delete_topic(&self.name), "{} was there", self.name);
     }
 
     /// Publishes values to a partition and waits until they are stored.
@@ -110,7 +60,8 @@ impl Topic {
 
 impl Drop for Topic {
     fn drop(&mut self) {
-        let gone = block_on(admin().delete_topics(&[&self.name], &AdminOptions::new()));
+        // A test that failed has more to say; one that deleted it itself finds none.
+        let gone = try_delete_topic(&self.name);
         if !std::thread::panicking() {
             gone.expect("an answer");
         }

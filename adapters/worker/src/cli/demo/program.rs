@@ -78,12 +78,12 @@ impl Program {
         self.run(self.verb("export --manifest").arg(manifest).arg(kind))
     }
 
-    /// The lines of an export, one after the other.
+    /// The lines of an export, one after the other; the last is a failure when the export was one.
     pub(super) fn export_lines(
         &self,
         manifest: &Path,
         kind: &str,
-    ) -> Result<impl Iterator<Item = String>, Failed> {
+    ) -> Result<impl Iterator<Item = Result<String, Failed>>, Failed> {
         let mut command = self.verb("export --manifest");
         command.arg(manifest).arg(kind).stdout(Stdio::piped());
         let text = words_of(&command);
@@ -91,10 +91,14 @@ impl Program {
         let Some(lines) = child.stdout.take() else {
             return Err(Failed::new("broken", format!("amends {text} has no output")));
         };
-        Ok(BufReader::new(lines).lines().map_while(Result::ok).chain(std::iter::from_fn(move || {
-            // Reaps the program; a line that is missing shows as a lost record.
-            drop(child.wait());
-            None
+        let read = text.clone();
+        let unread = move |error| Failed::new("broken", format!("could not read amends {read}: {error}"));
+        let lines = BufReader::new(lines).lines().map(move |line| line.map_err(&unread));
+        let mut child = Some(child);
+        Ok(lines.chain(std::iter::from_fn(move || {
+            let ended = child.take()?.wait();
+            let is_done = ended.as_ref().is_ok_and(ExitStatus::success);
+            (!is_done).then(|| Err(Failed::new("demo", format!("amends {text} ended with {ended:?}"))))
         })))
     }
 

@@ -56,7 +56,7 @@ pub(super) fn prove(
     manifest: &Manifest,
 ) -> Result<Proof, Failed> {
     let mut proof = Proof { frontiers: super::frontiers(program, manifest_path)?, ..Proof::default() };
-    let mut rows = program.export_lines(manifest_path, "evidence")?.map(|line| evidence(&line)).peekable();
+    let mut rows = program.export_lines(manifest_path, "evidence")?.map(|line| evidence(&line?)).peekable();
     for number in 0..manifest.config().partitions() {
         let mut reader =
             Reader::open(kafka, manifest.source_topic(), Partition(number), Offset(0), READ_WITHIN)?;
@@ -84,8 +84,10 @@ pub(super) fn prove(
         proof.evidence += 1;
         proof.doubled += 1;
     }
-    proof.positions =
-        u64::try_from(program.export_lines(manifest_path, "positions")?.count()).unwrap_or(u64::MAX);
+    for line in program.export_lines(manifest_path, "positions")? {
+        line?;
+        proof.positions += 1;
+    }
     proof.count_envelopes(program, manifest_path)?;
     Ok(proof)
 }
@@ -109,7 +111,7 @@ impl Proof {
     fn count_envelopes(&mut self, program: &Program, manifest: &Path) -> Result<(), Failed> {
         let mut versions: BTreeMap<(String, String, String), i64> = BTreeMap::new();
         for line in program.export_lines(manifest, "outbox")? {
-            let Envelope { item, location, business_date, version } = serde_json::from_str(&line)
+            let Envelope { item, location, business_date, version } = serde_json::from_str(&line?)
                 .map_err(|error| Failed::new("broken", format!("could not read the outbox: {error}")))?;
             let last = versions.entry((item, location, business_date)).or_insert(0);
             self.envelopes += 1;
@@ -119,8 +121,9 @@ impl Proof {
         Ok(())
     }
 
-    pub(super) fn holds(&self) -> bool {
-        self.lost == 0 && self.doubled == 0 && self.records == self.evidence
+    /// Whether so many records were published, and each was decided once.
+    pub(super) fn holds(&self, published: u64) -> bool {
+        self.lost == 0 && self.doubled == 0 && self.records == published && self.evidence == published
     }
 }
 

@@ -12,7 +12,7 @@ use amends_core::source::boundary::{Declared, Sight, Sink, TopicSight};
 use amends_core::source::manifest::{Config, FIXTURE_LEDGER, Ledger, Manifest};
 use clap::Args;
 
-use super::{Objection, Patience, look};
+use super::super::look::{Objection, Patience, look};
 use crate::cli::{BrokerArgs, Failed, MANIFEST_BYTES, print, read_file};
 use crate::kafka::{Creation, NewTopic, Settings, Source, create};
 
@@ -234,10 +234,9 @@ fn safe(sight: &Sight, expected: Option<u32>) -> Result<(Incarnation, u32), Obje
         return Err(against("incarnation-unknown", "the broker tells no topic id"));
     };
     let declared = Declared { sink: Sink::Ledger, incarnation, partitions: expected.unwrap_or(partitions) };
-    Objection::check(&declared.judge_topic(sight.topic))?;
-    match &sight.bounds {
-        Some(bounds) => Objection::check(&declared.judge_bounds(bounds))?,
-        None => return Err(against("again", "the broker shows no bounds of the topic")),
+    Objection::check(&declared.judge(sight))?;
+    if sight.bounds.is_none() {
+        return Err(against("again", "the broker shows no bounds of the topic"));
     }
     Ok((incarnation, partitions))
 }

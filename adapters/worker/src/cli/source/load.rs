@@ -8,16 +8,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use amends_core::lifecycle::command::CheckParts;
-use amends_core::source::boundary::{Declared, Sink};
+use amends_core::source::boundary::Declared;
 use amends_core::source::manifest::Manifest;
 use amends_store::guard::Guard;
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{info, warn};
 
+use super::super::look::{Objection, Patience, Unseen, look};
 use super::load_file::LoadFile;
 use super::tally::Tally;
-use super::{Objection, Patience, Unseen, look};
 use crate::cli::{BrokerArgs, Failed, ManifestArg, process_name, runtime, store, unprinted};
 use crate::env::TokioEnvironment;
 use crate::kafka::{Outcome, Publisher, Report, Source};
@@ -101,13 +101,8 @@ fn ms(elapsed: Duration) -> u64 {
 
 /// Holds the source against the manifest: the topic's id and its partitions. Blocks.
 fn compare(manifest: &Manifest, source: &Source, patience: Patience) -> Result<(), Unseen> {
-    let config = manifest.config();
-    let declared = Declared {
-        sink: Sink::Ledger,
-        incarnation: config.source_incarnation(),
-        partitions: config.partitions(),
-    };
-    look(source, CheckParts::Identity, patience, |sight| Objection::check(&declared.judge_topic(sight.topic)))
+    let declared = Declared::by_ledger(manifest.config());
+    look(source, CheckParts::Identity, patience, |sight| Objection::check(&declared.judge(sight)))
 }
 
 /// A load between its first record and its last.
