@@ -17,7 +17,7 @@ fn a_committed_half_begins_the_budget_again() {
     let mut story = Story::processing();
     story.refused("0#1").after(15_000).committed("0#1");
     story.after(6_000).expired(Timer::Budget { tenure: id("0#1") });
-    assert!(story.stopped().is_none() && story.says("wait budget 14000ms"));
+    assert!(!story.is_ending() && story.says("wait budget 14000ms"));
     story.after(14_000).expired(Timer::Budget { tenure: id("0#1") });
     assert!(story.says("cancel"));
 }

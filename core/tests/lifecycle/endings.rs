@@ -126,7 +126,7 @@ fn a_refused_connect_is_no_attempt_and_the_budget_ends_it() {
         let failure = Failure::Unreached("connection refused".to_owned());
         story.process_failed("0#1", ProcessFailure::Attempt(failure)).after(200).retry("0#1", wait);
     }
-    assert_eq!(story.stopped(), None);
+    assert!(!story.is_ending());
     story.after(19_000).expired(Timer::Budget { tenure: id("0#1") });
     assert_snapshot!(story.trace());
 }
@@ -203,7 +203,7 @@ fn a_budget_ends_when_records_are_thrown_away() {
         .checked(4)
         .sought("0#1");
     story.after(30_000).expired(Timer::Budget { tenure: id("0#1") }).poll_empty("0#1");
-    assert_eq!(story.stopped(), None);
+    assert!(!story.is_ending());
 }
 
 // Rule 11.
@@ -345,4 +345,12 @@ fn a_frontier_above_the_end_is_asked_again_and_then_refused() {
         "source refused: expected partition 0 to reach the stored frontier 12, its read-committed end is 10; \
          the worker stops, what is decided stays"
     );
+}
+
+#[test]
+fn a_client_that_complains_while_it_is_dropped_changes_nothing() {
+    let mut story = Story::polling(0);
+    story.event(Event::ShutdownRequested);
+    story.event(Event::ClientFailed { member: 1, why: "the group is gone".to_owned() });
+    assert_eq!(story.close(), "shut down; nothing is in flight or unresolved");
 }

@@ -31,11 +31,17 @@ pub struct Source {
 #[derive(Default)]
 struct Seen {
     trace: String,
+    /// The stream drains, closes or is over.
+    is_ending: bool,
     commands: Vec<(u64, Command)>,
 }
 
 impl World for Seen {
     fn perform(&mut self, now: Moment, command: &Command) {
+        self.is_ending |= matches!(
+            command,
+            Command::Wait { timer: Timer::Drain, .. } | Command::Close | Command::Stop { .. }
+        );
         self.commands.push((now.0, command.clone()));
     }
 
@@ -230,6 +236,11 @@ impl Story {
             text == command || named.is_some_and(|named| named == command)
         };
         self.commands().iter().any(is_it)
+    }
+
+    /// Whether the stream began to end; `stopped` is told only when it has closed.
+    pub fn is_ending(&self) -> bool {
+        self.seen.is_ending
     }
 
     pub fn stopped(&self) -> Option<&StopReason> {
