@@ -4,6 +4,8 @@ use std::fs;
 use std::future::Future;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use amends::kafka::Reader;
@@ -17,6 +19,9 @@ use tokio_postgres::{Client, Config, NoTls};
 pub use crate::services::{
     LONG, brokers, create_topic, delete_topic, fresh_name, settings, try_delete_topic,
 };
+
+/// The longest that a verb of a test may run.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What a topic of a ledger must be.
 pub const SAFE: [(&str, &str); 2] = [("retention.ms", "-1"), ("retention.bytes", "-1")];
@@ -132,8 +137,20 @@ impl Place {
         command
     }
 
+    /// Runs what must end by itself; what goes on and on is killed, and its exit code says so.
     pub fn run(&self, args: &[&str]) -> Done {
-        Done::of(self.command(args).output().expect("started"))
+        let child = self.start(args);
+        let pid = child.id().to_string();
+        let (ended, waiting) = channel::<()>();
+        let watch = thread::spawn(move || {
+            if waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                Command::new("kill").args(["-KILL", &pid]).status().expect("kill runs");
+            }
+        });
+        let done = Done::of(child.wait_with_output().expect("ended"));
+        drop(ended);
+        watch.join().expect("watched");
+        done
     }
 
     /// Runs what must succeed; its stdout.

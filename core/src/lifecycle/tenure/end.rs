@@ -139,7 +139,6 @@ impl Tenure {
 
     /// The ticket of the answered poll comes back, exactly once.
     pub(super) fn give_back(&mut self, shared: &mut Shared) {
-        self.budget.deadline = None;
         if self.batch.offsets.take().is_some() {
             shared.allow_rebalance(self.id);
         }
