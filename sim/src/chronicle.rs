@@ -1,0 +1,83 @@
+//! Knows a world's own log: every fact is shown to the checks, written into the trace, and taken into the truth.
+
+use std::fmt::Write as _;
+
+use amends_core::journal::Step;
+
+use crate::checks::{Checks, Violation};
+use crate::fact::Fact;
+use crate::faults::Fault;
+use crate::life::Life;
+use crate::truth::Truth;
+
+/// The log of one world.
+pub struct Chronicle {
+    /// What is so.
+    pub truth: Truth,
+    checks: Checks,
+    /// The lines so far, where somebody wants to read them.
+    trace: Option<String>,
+    /// The first property that was broken. Nothing is taken in afterwards.
+    broken: Option<Box<Violation>>,
+}
+
+impl Chronicle {
+    /// An empty log.
+    #[must_use]
+    pub fn new(truth: Truth, is_traced: bool) -> Self {
+        Self { truth, checks: Checks::default(), trace: is_traced.then(String::new), broken: None }
+    }
+
+    /// Takes in what happened.
+    pub fn tell(&mut self, fact: &Fact<'_>) {
+        if self.broken.is_some() {
+            return;
+        }
+        if let Err(violation) = self.checks.see(fact, &self.truth) {
+            self.line(format_args!("! {violation}"));
+            self.broken = Some(violation);
+            return;
+        }
+        self.truth.take(fact);
+    }
+
+    /// Takes in one step of a reducer: what it was given, and what it asks for.
+    pub fn step(&mut self, who: Life, topic: &str, step: &Step<'_>) {
+        if let Some(trace) = &mut self.trace {
+            // Nothing is lost by a trace that cannot be written: writing to a String does not fail.
+            let _ = writeln!(trace, "{who:<3} {}", step.line(topic));
+        }
+        self.tell(&Fact::Delivered { who, event: step.event });
+        for command in step.commands {
+            self.tell(&Fact::Commanded { who, command });
+        }
+        self.tell(&Fact::Settled { who });
+    }
+
+    /// A fault made a difference: to whom, and what, for the trace.
+    pub fn struck(&mut self, fault: Fault, who: Option<Life>, what: std::fmt::Arguments<'_>) {
+        self.line(format_args!("{}: {what}", fault.entry().name));
+        self.tell(&Fact::Struck { fault, who });
+    }
+
+    /// Writes what the services did into the trace.
+    pub fn line(&mut self, what: std::fmt::Arguments<'_>) {
+        let now = self.truth.now;
+        if let Some(trace) = &mut self.trace {
+            // As above.
+            let _ = writeln!(trace, "*   {:>4}.{:03}  {what}", now / 1_000, now % 1_000);
+        }
+    }
+
+    /// The property that was broken.
+    #[must_use]
+    pub fn broken(&self) -> Option<&Violation> {
+        self.broken.as_deref()
+    }
+
+    /// The trace so far; empty where nobody wanted one.
+    #[must_use]
+    pub fn trace(&self) -> &str {
+        self.trace.as_deref().unwrap_or_default()
+    }
+}

@@ -1,0 +1,188 @@
+//! Knows what is so in a world: logs, rows, commits, and who was told what. Kept from facts alone, and told to nobody
+//! but the checks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use amends_core::ids::{Frontier, Incarnation, Offset, Partition, TenureId};
+
+use crate::fact::{Commit, Fact, Row};
+use crate::faults::Fault;
+use crate::life::Life;
+
+mod log;
+mod tenancy;
+
+pub use log::Log;
+pub use tenancy::{Batch, InFlight, Own, Process, Tenancy};
+
+/// All that is so.
+#[derive(Clone, Debug)]
+pub struct Truth {
+    /// Milliseconds since the world began.
+    pub now: u64,
+    /// Counts facts.
+    pub step: u64,
+    /// What the manifest declares.
+    pub declared: Incarnation,
+    /// How many partitions the manifest declares.
+    pub partitions: u32,
+    /// Decisions side by side in one process.
+    pub lanes: u32,
+    /// The topic that has the name now; another one than the declared when it was recreated.
+    pub current: Incarnation,
+    /// How many partitions it has now.
+    pub current_partitions: u32,
+    /// Its configuration is what a ledger needs.
+    pub is_configured: bool,
+    /// Every log that ever was.
+    pub logs: BTreeMap<(Incarnation, Partition), Log>,
+    /// Each partition's row.
+    pub rows: BTreeMap<Partition, Row>,
+    /// The surviving commits, in their order.
+    pub commits: Vec<Commit>,
+    /// How often commits were forgotten.
+    pub failovers: u32,
+    /// Every process that ever began.
+    pub processes: BTreeMap<Life, Process>,
+    /// Since when the faults are over.
+    pub healed_at: Option<u64>,
+    /// Which faults struck, and how often.
+    pub struck: BTreeMap<Fault, u32>,
+    /// What happened that a campaign must have seen.
+    pub seen: BTreeSet<&'static str>,
+}
+
+impl Truth {
+    /// A world before its first fact.
+    #[must_use]
+    pub fn new(declared: Incarnation, partitions: u32, lanes: u32) -> Self {
+        let all = || (0..partitions).map(Partition);
+        Self {
+            now: 0,
+            step: 0,
+            declared,
+            partitions,
+            lanes,
+            current: declared,
+            current_partitions: partitions,
+            is_configured: true,
+            logs: all().map(|partition| ((declared, partition), Log::default())).collect(),
+            rows: all().map(|partition| (partition, Row::default())).collect(),
+            commits: Vec::new(),
+            failovers: 0,
+            processes: BTreeMap::new(),
+            healed_at: None,
+            struck: BTreeMap::new(),
+            seen: BTreeSet::new(),
+        }
+    }
+
+    /// The log of the declared topic's partition.
+    #[must_use]
+    pub fn log(&self, partition: Partition) -> &Log {
+        &self.logs[&(self.declared, partition)]
+    }
+
+    /// A partition's row.
+    #[must_use]
+    pub fn row(&self, partition: Partition) -> Row {
+        self.rows.get(&partition).copied().unwrap_or_default()
+    }
+
+    /// A tenure that its process was given.
+    #[must_use]
+    pub fn tenancy(&self, who: Life, tenure: TenureId) -> Option<&Tenancy> {
+        self.processes.get(&who)?.tenancies.get(&tenure)
+    }
+
+    /// Whether the source is what the manifest declares, so that work can go on for ever.
+    #[must_use]
+    pub fn is_source_intact(&self) -> bool {
+        self.current == self.declared
+            && self.current_partitions == self.partitions
+            && self.is_configured
+            && self.logs.iter().all(|((incarnation, partition), log)| {
+                *incarnation != self.declared || log.is_intact(self.frontier(*partition))
+            })
+    }
+
+    fn frontier(&self, partition: Partition) -> Frontier {
+        self.row(partition).frontier.unwrap_or(Frontier(0))
+    }
+
+    /// Everything visible of every partition is decided.
+    #[must_use]
+    pub fn is_drained(&self) -> bool {
+        let all = self.rows.keys();
+        all.copied().all(|partition| {
+            self.log(partition).next_visible(self.frontier(partition).next_offset()).is_none()
+        })
+    }
+
+    /// The offsets that surviving commits decided of a partition, with the commit's index.
+    pub fn decided(&self, partition: Partition) -> impl Iterator<Item = (usize, Offset)> + '_ {
+        let of = self.commits.iter().enumerate().filter(move |(_, commit)| commit.partition == partition);
+        of.flat_map(|(index, commit)| commit.decided.iter().map(move |offset| (index, *offset)))
+    }
+
+    /// Remembers that something happened which a campaign must have seen.
+    pub fn saw(&mut self, what: &'static str) {
+        self.seen.insert(what);
+    }
+
+    /// Takes a fact in. The checks have seen it before.
+    pub fn take(&mut self, fact: &Fact<'_>) {
+        self.step += 1;
+        match fact {
+            Fact::Started { who } => {
+                self.processes.insert(*who, Process::default());
+            }
+            Fact::Crashed { who } => self.process(*who, |process, _| process.crashed()),
+            Fact::Exited { who } => self.process(*who, |process, _| process.exited()),
+            Fact::Froze { who } => self.process(*who, |process, now| process.frozen_since = Some(now)),
+            Fact::Thawed { who } => self.process(*who, |process, _| process.frozen_since = None),
+            Fact::Delivered { who, event } => {
+                let step = self.step;
+                self.process(*who, |process, now| process.delivered(now, step, event));
+            }
+            Fact::Commanded { who, command } => {
+                let step = self.step;
+                self.process(*who, |process, now| process.commanded(now, step, command));
+            }
+            Fact::Locked { .. } | Fact::LockAnswered { .. } | Fact::CommitSent { .. } => {}
+            Fact::Settled { .. } | Fact::RolledBack { .. } | Fact::Ended => {}
+            Fact::Committed(commit) => {
+                self.rows.insert(commit.partition, commit.after);
+                self.commits.push((*commit).clone());
+            }
+            Fact::Forgot { commits } => self.forget(*commits),
+            Fact::Appended { incarnation, partition, first, entries } => {
+                self.logs.entry((*incarnation, *partition)).or_default().append(*first, entries);
+            }
+            Fact::LogChanged { incarnation, partition, change } => {
+                self.logs.entry((*incarnation, *partition)).or_default().change(*change);
+            }
+            Fact::Recreated { incarnation, partitions } => {
+                (self.current, self.current_partitions) = (*incarnation, *partitions);
+            }
+            Fact::Grew { partitions } => self.current_partitions = *partitions,
+            Fact::Reconfigured => self.is_configured = false,
+            Fact::Struck { fault, .. } => *self.struck.entry(*fault).or_insert(0) += 1,
+            Fact::Healed => self.healed_at = Some(self.now),
+        }
+    }
+
+    fn process(&mut self, who: Life, with: impl FnOnce(&mut Process, u64)) {
+        if let Some(process) = self.processes.get_mut(&who) {
+            with(process, self.now);
+        }
+    }
+
+    fn forget(&mut self, commits: u32) {
+        self.failovers += 1;
+        for _ in 0..commits {
+            let Some(commit) = self.commits.pop() else { break };
+            self.rows.insert(commit.partition, commit.before);
+        }
+    }
+}
