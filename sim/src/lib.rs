@@ -23,3 +23,5 @@ pub mod kafka;
 pub mod life;
 pub mod pace;
 pub mod truth;
+pub mod walk;
+pub mod world;

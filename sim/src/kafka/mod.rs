@@ -69,6 +69,11 @@ impl Kafka {
         false
     }
 
+    /// The group takes this process's partitions now.
+    pub fn revoke(&mut self, ground: &mut Ground, who: Life) {
+        let _ = (ground, who);
+    }
+
     /// A visible record is published.
     pub fn publish(&mut self, ground: &mut Ground, partition: Partition) {
         let _ = (ground, partition);

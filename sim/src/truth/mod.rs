@@ -119,6 +119,21 @@ impl Truth {
         })
     }
 
+    /// Every partition has a living owner under an installed token.
+    #[must_use]
+    pub fn has_owners(&self) -> bool {
+        self.rows.iter().all(|(partition, row)| {
+            self.processes.values().filter(|process| process.is_living()).any(|process| {
+                process.newest(*partition).is_some_and(|(_, tenancy)| {
+                    tenancy.is_own()
+                        && !tenancy.is_retired
+                        && row.token.is_some()
+                        && tenancy.claimed == row.token
+                })
+            })
+        })
+    }
+
     /// The offsets that surviving commits decided of a partition, with the commit's index.
     pub fn decided(&self, partition: Partition) -> impl Iterator<Item = (usize, Offset)> + '_ {
         let of = self.commits.iter().enumerate().filter(move |(_, commit)| commit.partition == partition);

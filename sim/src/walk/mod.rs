@@ -1,0 +1,125 @@
+//! Knows tier A: core alone in a discrete-event loop, by the ten thousand a second. No task, no wire, no row of a ledger;
+//! the store is its outcomes under a row lock.
+
+use std::collections::BTreeMap;
+
+use amends_core::driver::{self, Driver};
+use amends_core::ids::Moment;
+use amends_core::journal::Step;
+use amends_core::lifecycle::command::Command;
+
+use crate::faults::Schedule;
+use crate::ground::Ground;
+use crate::life::Life;
+use crate::world::{Happening, TOPIC, World};
+use store::Store;
+
+mod incidents;
+mod locks;
+mod operation;
+mod store;
+
+/// One world of tier A.
+pub struct Walk {
+    ground: Ground,
+    world: World,
+    store: Store,
+    drivers: BTreeMap<Life, Driver>,
+    happenings: Vec<Happening>,
+}
+
+impl Walk {
+    /// The world of a schedule, before anything happened.
+    #[must_use]
+    pub fn new(schedule: Schedule, is_traced: bool) -> Self {
+        let (world, ground) = World::new(schedule, is_traced);
+        Self { ground, world, store: Store::default(), drivers: BTreeMap::new(), happenings: Vec::new() }
+    }
+
+    /// Lives until the world is over.
+    pub fn live(&mut self) {
+        while self.step() {}
+    }
+
+    /// Lets the next thing happen; false when nothing will.
+    pub fn step(&mut self) -> bool {
+        if self.world.is_over(&self.ground) {
+            return false;
+        }
+        let due = match (self.world.next_due(), self.store.next_due()) {
+            (Some(one), Some(other)) => one.min(other),
+            (one, other) => match one.or(other) {
+                Some(due) => due,
+                None => return false,
+            },
+        };
+        self.ground.advance_to(due);
+        let mut happenings = std::mem::take(&mut self.happenings);
+        self.world.advance(&mut self.ground, &mut happenings);
+        self.store.advance(&mut self.ground, &mut self.world, &mut happenings);
+        for happening in happenings.drain(..) {
+            self.carry_out(happening);
+        }
+        self.happenings = happenings;
+        true
+    }
+
+    fn carry_out(&mut self, happening: Happening) {
+        let ground = &mut self.ground;
+        match happening {
+            Happening::Start(who) => {
+                self.drivers.insert(who, Driver::new(self.world.settings().clone()));
+            }
+            Happening::Deliver(who, event) => {
+                let Some(driver) = self.drivers.get_mut(&who) else { return };
+                let now = Moment(ground.now());
+                let mut seat = Seat { who, ground, world: &mut self.world, store: &mut self.store };
+                driver.deliver(now, &event, &mut seat);
+                if driver.stopped().is_some() {
+                    self.drivers.remove(&who);
+                    self.store.kill(&mut self.ground, who);
+                }
+            }
+            Happening::Kill(who) => {
+                self.drivers.remove(&who);
+                self.store.kill(ground, who);
+            }
+            // Whoever stands still reads no answer: the store asks the processes.
+            Happening::Freeze(_) | Happening::Thaw(_) => {}
+            Happening::Store(incident) => self.store.strike(ground, &incident),
+            Happening::Heal => self.store.heal(ground),
+        }
+    }
+
+    /// What the world stands on: its log above all.
+    #[must_use]
+    pub fn ground(&self) -> &Ground {
+        &self.ground
+    }
+
+    /// What the world was made from.
+    #[must_use]
+    pub fn schedule(&self) -> &Schedule {
+        self.world.schedule()
+    }
+}
+
+/// One process's place in the world, while its driver takes a step.
+struct Seat<'a> {
+    who: Life,
+    ground: &'a mut Ground,
+    world: &'a mut World,
+    store: &'a mut Store,
+}
+
+impl driver::World for Seat<'_> {
+    fn perform(&mut self, _: Moment, command: &Command) {
+        if !self.world.perform(self.ground, self.who, command) {
+            self.store.perform(self.ground, self.who, command);
+        }
+    }
+
+    fn record(&mut self, step: &Step<'_>) {
+        self.ground.chronicle.step(self.who, TOPIC, step);
+    }
+}

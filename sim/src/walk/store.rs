@@ -1,0 +1,444 @@
+//! Knows what becomes of each operation of the store: whether it gets the row, whether it commits, whether anybody hears.
+
+use std::collections::BTreeMap;
+
+use amends_core::ids::{ClaimId, Frontier, Partition, TenureId, Token};
+use amends_core::lifecycle::command::Command;
+use amends_core::lifecycle::event::{Event, Failure, ProcessFailure};
+
+use super::locks::Locks;
+use super::operation::{Client, Operation, Server, Work};
+use crate::fact::{Commit, Fact, Ghost, Op, Row, TxId};
+use crate::faults::{Fault, Incident, Place};
+use crate::ground::Ground;
+use crate::life::Life;
+use crate::pace::{Actor, Wait};
+use crate::world::{Agenda, Happening, World};
+
+/// The waits of a worker's transaction, as the store sets them.
+const ATTEMPT_MS: u64 = 6_000;
+const LOCK_MS: u64 = 4_000;
+const IDLE_MS: u64 = 2_000;
+
+/// PostgreSQL as tier A sees it.
+#[derive(Default)]
+pub(super) struct Store {
+    pub(super) operations: BTreeMap<u64, Operation>,
+    pub(super) locks: Locks,
+    pub(super) agenda: Agenda<(u64, Next)>,
+    began: u64,
+    claims: u128,
+    /// No session can be opened before.
+    pub(super) refuses_until: u64,
+    answers: Vec<(Life, Event)>,
+}
+
+/// The next step of an operation.
+#[derive(Clone, Debug)]
+pub(super) enum Next {
+    /// BEGIN and the lock reach the server.
+    Arrive,
+    /// The lock was waited for long enough.
+    LockTimeout,
+    /// The client reads the answer of its lock.
+    Read,
+    /// The server ends a transaction whose client says nothing.
+    Idle,
+    /// COMMIT reaches the server, or lands at last.
+    Commit,
+    /// The client hears.
+    Reply(Event),
+    /// The client has waited long enough.
+    Deadline,
+    /// The server notices that the client is gone.
+    Dropped,
+    /// A foreign session lets go.
+    LetGo,
+}
+
+impl Store {
+    /// When something happens next.
+    pub(super) fn next_due(&self) -> Option<u64> {
+        self.agenda.next_due()
+    }
+
+    /// Lets everything happen that is due.
+    pub(super) fn advance(&mut self, ground: &mut Ground, world: &mut World, out: &mut Vec<Happening>) {
+        while let Some((id, next)) = self.agenda.take(ground.now()) {
+            if let Some(mut operation) = self.operations.remove(&id) {
+                self.step(ground, world, id, &mut operation, next);
+                if operation.server != Server::Over || operation.client != Client::Answered {
+                    self.operations.insert(id, operation);
+                }
+            }
+        }
+        for (who, event) in self.answers.drain(..) {
+            world.answer(who, event, out);
+        }
+    }
+
+    /// Starts an operation, or cancels one.
+    pub(super) fn perform(&mut self, ground: &mut Ground, who: Life, command: &Command) {
+        let (tenure, within_ms, op, work) = match command {
+            Command::Claim { tenure, within_ms } => (*tenure, *within_ms, Op::Claim, Work::Claim),
+            Command::Observe { tenure, within_ms, .. } => (*tenure, *within_ms, Op::Observe, Work::Observe),
+            Command::Process { tenure, token, expected, range, within_ms, .. } => {
+                let tenancy = ground.chronicle.truth.tenancy(who, *tenure);
+                let offsets = tenancy.and_then(|tenancy| tenancy.named(*range)).unwrap_or_default().to_vec();
+                let work = Work::Process { token: *token, expected: *expected, range: *range, offsets };
+                (*tenure, *within_ms, Op::Process, work)
+            }
+            Command::Cancel { tenure } => return self.cancel(ground, who, *tenure),
+            _ => return,
+        };
+        let generation = ground.chronicle.truth.tenancy(who, tenure).map(|tenancy| tenancy.generation);
+        let Some(generation) = generation else { return };
+        let ghost = Ghost { who, tenure, generation, op };
+        let id = self.begin(Some(ghost), tenure.partition, work, within_ms);
+        let now = ground.now();
+        self.agenda.at(now + ATTEMPT_MS.min(within_ms), (id, Next::Deadline));
+        let place = Place::of(who, tenure.partition.0);
+        let mut wait = ground.pace.wait(Wait::Wire, Actor::Worker(who.worker));
+        if let Some(failure) = self.refuse(ground, who, place, op) {
+            let operation = &self.operations[&id];
+            let event = operation.failed(tenure, failure);
+            self.agenda.at(now + wait, (id, Next::Reply(event)));
+            return;
+        }
+        let late = if op == Op::Claim { Fault::OrphanClaim } else { Fault::BytesDelayed };
+        if op != Op::Observe
+            && let Some(strike) = ground.faults.strike(late, place)
+        {
+            wait += strike.severity;
+            ground.chronicle.struck(late, Some(who), format_args!("{who} {tenure} by {}ms", strike.severity));
+        }
+        self.agenda.at(now + wait, (id, Next::Arrive));
+    }
+
+    pub(super) fn begin(
+        &mut self,
+        ghost: Option<Ghost>,
+        partition: Partition,
+        work: Work,
+        within_ms: u64,
+    ) -> u64 {
+        self.began += 1;
+        let operation = Operation {
+            tx: TxId(self.began),
+            ghost,
+            partition,
+            work,
+            server: Server::Idle,
+            client: if ghost.is_some() { Client::Reaching } else { Client::Answered },
+            within_ms,
+        };
+        self.operations.insert(self.began, operation);
+        self.began
+    }
+
+    /// Why no lock is even asked for.
+    fn refuse(&self, ground: &mut Ground, who: Life, at: Place, op: Op) -> Option<Failure> {
+        if ground.now() < self.refuses_until {
+            return Some(Failure::Unreached("connection refused".to_owned()));
+        }
+        let unreached =
+            [(Fault::OnStandby, "the server is read-only"), (Fault::SessionRefused, "no connection left")];
+        for (fault, why) in unreached {
+            if ground.faults.strike(fault, at).is_some() {
+                ground.chronicle.struck(fault, Some(who), format_args!("{who} {why}"));
+                return Some(Failure::Unreached(why.to_owned()));
+            }
+        }
+        let observe = (op == Op::Observe).then_some(Fault::ObserveFails);
+        for fault in [Some(Fault::ConnectionDropped), observe].into_iter().flatten() {
+            if ground.faults.strike(fault, at).is_some_and(|strike| strike.variant <= 1) {
+                ground.chronicle.struck(fault, Some(who), format_args!("{who} before the lock"));
+                return Some(Failure::Again("the connection was closed".to_owned()));
+            }
+        }
+        None
+    }
+
+    fn cancel(&mut self, ground: &mut Ground, who: Life, tenure: TenureId) {
+        let is_it = |operation: &Operation| {
+            operation.client != Client::Answered
+                && operation.ghost.is_some_and(|ghost| ghost.who == who && ghost.tenure == tenure)
+        };
+        let Some((id, operation)) = self.operations.iter().find(|(_, operation)| is_it(operation)) else {
+            return;
+        };
+        let event = operation.given_up(tenure, "its tenure ended");
+        let wait = ground.pace.wait(Wait::Wire, Actor::Worker(who.worker));
+        self.agenda.at(ground.now() + wait, (*id, Next::Reply(event)));
+    }
+
+    fn step(&mut self, ground: &mut Ground, world: &World, id: u64, operation: &mut Operation, next: Next) {
+        let now = ground.now();
+        // A process that stands still reads nothing and gives nothing up.
+        let is_client = matches!(next, Next::Read | Next::Reply(_) | Next::Deadline);
+        if is_client && operation.ghost.is_some_and(|ghost| world.processes().is_frozen(ghost.who)) {
+            return self.agenda.at(now + 100, (id, next));
+        }
+        match next {
+            Next::Arrive => {
+                if operation.client == Client::Answered {
+                    operation.server = Server::Over;
+                    return;
+                }
+                operation.client = Client::Working;
+                operation.server = Server::Waiting;
+                if self.locks.ask(operation.partition, id) {
+                    self.lock(ground, id, operation);
+                } else {
+                    let limit = LOCK_MS.min(operation.within_ms).max(1);
+                    self.agenda.at(now + limit, (id, Next::LockTimeout));
+                }
+            }
+            Next::LockTimeout if operation.server == Server::Waiting => {
+                self.end(ground, id, operation, Some(Failure::Again("55P03".to_owned())));
+            }
+            Next::Read if operation.server == Server::Locked && operation.client == Client::Working => {
+                self.read(ground, id, operation);
+            }
+            Next::Read if operation.client == Client::Working => {
+                self.give_up(operation, "25P03");
+            }
+            Next::Idle if operation.server == Server::Locked && operation.client == Client::Working => {
+                self.end(ground, id, operation, None);
+            }
+            Next::Commit if operation.server == Server::Committing => self.commit(ground, id, operation),
+            Next::Reply(event) if operation.client != Client::Answered => {
+                self.tell(operation, event);
+                if operation.is_open() && operation.server != Server::Committing {
+                    let wait = ground.pace.wait(Wait::Wire, Actor::Postgres);
+                    self.agenda.at(now + wait, (id, Next::Dropped));
+                } else if operation.server == Server::Idle {
+                    operation.server = Server::Over;
+                }
+            }
+            Next::Deadline if operation.client != Client::Answered => {
+                self.give_up(operation, "no answer in time");
+                let wait = ground.pace.wait(Wait::Wire, Actor::Postgres);
+                self.agenda.at(now + wait, (id, Next::Dropped));
+            }
+            Next::Dropped if matches!(operation.server, Server::Waiting | Server::Locked) => {
+                self.end(ground, id, operation, None);
+            }
+            Next::Dropped if operation.server == Server::Idle => operation.server = Server::Over,
+            Next::LetGo => self.end(ground, id, operation, None),
+            _ => {}
+        }
+    }
+
+    /// The row is this operation's.
+    pub(super) fn lock(&mut self, ground: &mut Ground, id: u64, operation: &mut Operation) {
+        operation.server = Server::Locked;
+        let Operation { tx, ghost, partition, .. } = *operation;
+        ground.chronicle.tell(&Fact::Locked { tx, ghost, partition });
+        if matches!(operation.work, Work::Hold) {
+            return;
+        }
+        let wait = ground.pace.wait(Wait::Store, Actor::Postgres);
+        self.agenda.at(ground.now() + wait, (id, Next::Read));
+        self.agenda.at(ground.now() + IDLE_MS + wait, (id, Next::Idle));
+    }
+
+    /// The client has read what stands in the row, and decides.
+    fn read(&mut self, ground: &mut Ground, id: u64, operation: &mut Operation) {
+        let (Some(ghost), Some(tenure)) = (operation.ghost, operation.tenure()) else { return };
+        ground.chronicle.tell(&Fact::LockAnswered { tx: operation.tx });
+        let row = ground.chronicle.truth.row(operation.partition);
+        let place = Place::of(ghost.who, operation.partition.0);
+        let answer = match &operation.work {
+            Work::Observe | Work::Hold => {
+                Some(Event::Observed { tenure, token: row.token, frontier: row.frontier })
+            }
+            Work::Process { token, .. } if row.token != Some(*token) => {
+                Some(Event::Fenced { tenure, by: row.token })
+            }
+            Work::Process { expected, .. } if row.frontier != Some(*expected) => {
+                Some(Event::Moved { tenure, frontier: row.frontier })
+            }
+            Work::Process { offsets, .. } => {
+                let strike = ground.faults.strike(Fault::DecisionTooLarge, place);
+                let fit = strike.and_then(|strike| u32::try_from(strike.severity).ok());
+                fit.filter(|fit| (*fit as usize) < offsets.len()).map(|fit| {
+                    let why = format_args!("{} {tenure}: {fit} fit", ghost.who);
+                    ground.chronicle.struck(Fault::DecisionTooLarge, Some(ghost.who), why);
+                    Event::ProcessFailed { tenure, failure: ProcessFailure::TooLarge { fit } }
+                })
+            }
+            Work::Claim => None,
+        };
+        if let Some(answer) = answer {
+            self.over(ground, id, operation);
+            let wait = ground.pace.wait(Wait::Wire, Actor::Worker(ghost.who.worker));
+            self.agenda.at(ground.now() + wait, (id, Next::Reply(answer)));
+            return;
+        }
+        for fault in [Fault::ConnectionDropped, Fault::DiskFull] {
+            let before_commit = if fault == Fault::DiskFull { 0 } else { 2 };
+            if ground.faults.strike(fault, place).is_some_and(|strike| strike.variant == before_commit) {
+                ground.chronicle.struck(
+                    fault,
+                    Some(ghost.who),
+                    format_args!("{} {tenure} before COMMIT", ghost.who),
+                );
+                self.end(ground, id, operation, Some(Failure::Again("the connection was closed".to_owned())));
+                return;
+            }
+        }
+        operation.client = Client::Committing;
+        operation.server = Server::Committing;
+        ground.chronicle.tell(&Fact::CommitSent { tx: operation.tx });
+        let wait = ground.pace.wait(Wait::Wire, Actor::Worker(ghost.who.worker));
+        self.agenda.at(ground.now() + wait, (id, Next::Commit));
+    }
+
+    /// COMMIT is at the server: what becomes of it, and what is heard of that.
+    fn commit(&mut self, ground: &mut Ground, id: u64, operation: &mut Operation) {
+        let (Some(ghost), Some(tenure)) = (operation.ghost, operation.tenure()) else { return };
+        let (now, who) = (ground.now(), ghost.who);
+        let place = Place::of(who, operation.partition.0);
+        let is_claim = ghost.op == Op::Claim;
+        let strike = |ground: &mut Ground, fault: Fault| {
+            let strike = ground.faults.strike(fault, place)?;
+            ground.chronicle.struck(fault, Some(who), format_args!("{who} {tenure}"));
+            Some(strike)
+        };
+        if operation.client == Client::Committing {
+            for (fault, code) in [(Fault::TransactionAborted, "40001"), (Fault::DiskFull, "53100")] {
+                if strike(ground, fault).is_some() {
+                    return self.end(ground, id, operation, Some(Failure::Again(code.to_owned())));
+                }
+            }
+            if !is_claim && let Some(late) = strike(ground, Fault::CommitLate) {
+                let lost = operation.given_up(tenure, "the connection was cut");
+                self.agenda.at(now + late.severity, (id, Next::Commit));
+                return self.tell(operation, lost);
+            }
+            let (lost, fault) = match is_claim {
+                true => (strike(ground, Fault::ClaimReplyLost), Fault::ClaimReplyLost),
+                false => match strike(ground, Fault::CommitReplyLost) {
+                    Some(lost) => (Some(lost), Fault::CommitReplyLost),
+                    None => (strike(ground, Fault::CommitLost), Fault::CommitLost),
+                },
+            };
+            if let Some(lost) = lost {
+                let is_kept = match fault {
+                    Fault::ClaimReplyLost => lost.variant == 0,
+                    _ => fault == Fault::CommitReplyLost,
+                };
+                let unknown = operation.given_up(tenure, "the connection was cut");
+                if is_kept {
+                    self.apply(ground, operation);
+                }
+                self.over(ground, id, operation);
+                self.agenda.at(now + lost.severity.max(1), (id, Next::Reply(unknown)));
+                return;
+            }
+        }
+        let row = self.apply(ground, operation);
+        self.over(ground, id, operation);
+        if operation.client != Client::Committing {
+            return;
+        }
+        let answer = match (strike(ground, Fault::StandbyWarned), &operation.work, row.token, row.frontier) {
+            (None, Work::Claim, Some(token), Some(frontier)) => Event::Claimed { tenure, token, frontier },
+            (None, ..) => Event::Committed { tenure },
+            (Some(_), ..) => operation.given_up(tenure, "a warning came before COMMIT's answer"),
+        };
+        let wait = ground.pace.wait(Wait::Wire, Actor::Worker(who.worker));
+        self.agenda.at(now + wait, (id, Next::Reply(answer)));
+    }
+
+    /// The transaction's effect, at its commit point.
+    pub(super) fn apply(&mut self, ground: &mut Ground, operation: &Operation) -> Row {
+        let before = ground.chronicle.truth.row(operation.partition);
+        let (after, carried, expected, decided) = match &operation.work {
+            Work::Claim => (self.claimed(before), None, None, Vec::new()),
+            Work::Process { token, expected, range, offsets } => {
+                let after = Row { token: before.token, frontier: Some(range.last.frontier_after()) };
+                (after, Some(*token), Some(*expected), offsets.clone())
+            }
+            Work::Observe | Work::Hold => return before,
+        };
+        let Operation { tx, ghost, partition, .. } = *operation;
+        let commit = Commit { tx, ghost, partition, before, after, carried, expected, decided, rows: None };
+        ground.chronicle.tell(&Fact::Committed(&commit));
+        after
+    }
+
+    fn claimed(&mut self, before: Row) -> Row {
+        self.claims += 1;
+        // A failover may have forgotten epochs: the row counts, not what was once given.
+        let epoch = before.token.map_or(0, |token| token.epoch) + 1;
+        Row {
+            token: Some(Token { epoch, claim_id: ClaimId(self.claims) }),
+            frontier: before.frontier.or(Some(Frontier(0))),
+        }
+    }
+
+    /// The transaction ends without effect; `failure` is what its client hears, when it hears.
+    pub(super) fn end(
+        &mut self,
+        ground: &mut Ground,
+        id: u64,
+        operation: &mut Operation,
+        failure: Option<Failure>,
+    ) {
+        if operation.is_open() && !matches!(operation.work, Work::Hold) {
+            ground.chronicle.tell(&Fact::RolledBack { tx: operation.tx });
+        }
+        self.over(ground, id, operation);
+        if let (Some(failure), Some(tenure)) = (failure, operation.tenure()) {
+            let event = operation.failed(tenure, failure);
+            let wait = ground.pace.wait(Wait::Wire, Actor::Postgres);
+            self.agenda.at(ground.now() + wait, (id, Next::Reply(event)));
+        }
+    }
+
+    /// The transaction is over: whoever waits for its row gets it.
+    fn over(&mut self, ground: &mut Ground, id: u64, operation: &mut Operation) {
+        operation.server = Server::Over;
+        let Some(next) = self.locks.give_back(operation.partition, id) else { return };
+        if let Some(mut waiting) = self.operations.remove(&next) {
+            self.lock(ground, next, &mut waiting);
+            self.operations.insert(next, waiting);
+        }
+    }
+
+    /// The client gives the operation up.
+    fn give_up(&mut self, operation: &mut Operation, why: &str) {
+        if let Some(tenure) = operation.tenure() {
+            let event = operation.given_up(tenure, why);
+            self.tell(operation, event);
+        }
+    }
+
+    fn tell(&mut self, operation: &mut Operation, event: Event) {
+        operation.client = Client::Answered;
+        if let Some(ghost) = operation.ghost {
+            self.answers.push((ghost.who, event));
+        }
+    }
+
+    /// A process is gone: nobody hears its answers, and its sessions end. What was committing may land.
+    pub(super) fn kill(&mut self, ground: &mut Ground, who: Life) {
+        let now = ground.now();
+        let of = |operation: &Operation| operation.ghost.is_some_and(|ghost| ghost.who == who);
+        for (id, operation) in self.operations.iter_mut().filter(|(_, operation)| of(operation)) {
+            operation.client = Client::Answered;
+            let place = Place::of(who, operation.partition.0);
+            let mut wait = ground.pace.wait(Wait::Wire, Actor::Postgres);
+            if operation.server == Server::Committing
+                && let Some(strike) = ground.faults.strike(Fault::OrphanCommits, place)
+            {
+                wait += strike.severity;
+                let why = format_args!("{who} by {}ms after its end", strike.severity);
+                ground.chronicle.struck(Fault::OrphanCommits, Some(who), why);
+            }
+            self.agenda.at(now + wait, (*id, Next::Dropped));
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Knows when the faults are over, who is started again, and when a world has shown all that it can.
+
+use amends_core::lifecycle::stop::StopReason;
+
+use super::{Due, Happening, RESTART_MS, World};
+use crate::fact::Fact;
+use crate::ground::Ground;
+use crate::life::Life;
+
+/// How far a world is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    /// Faults strike.
+    Wild,
+    /// They are over, and what they left is mended.
+    Healing {
+        /// Nothing was left to be done from here on.
+        quiet_since: Option<u64>,
+    },
+    /// All was seen.
+    Over,
+}
+
+/// How often a healing world is looked at.
+const LOOK_MS: u64 = 500;
+/// A world that is drained is watched for so long.
+const QUIET_MS: u64 = 3_000;
+/// A rebalance, a claim's budget, and as much again for what a thawed process still has to be told.
+const PATIENCE_MS: u64 = 200_000;
+
+impl World {
+    /// A process said why it ends; its supervisor decides whether another one begins.
+    pub(super) fn stopped(&mut self, ground: &mut Ground, who: Life, reason: &StopReason) {
+        self.processes.end(who);
+        ground.chronicle.line(format_args!("{who} exits, {}", reason.code()));
+        ground.chronicle.tell(&Fact::Exited { who });
+        self.kafka.crash(ground, who);
+        let is_restarted = match reason {
+            StopReason::Refused { .. } | StopReason::Contended { .. } | StopReason::Impossible { .. } => {
+                false
+            }
+            StopReason::Shutdown | StopReason::Paused | StopReason::Stopped => false,
+            StopReason::Unresolved { .. }
+            | StopReason::SeekNotTaken { .. }
+            | StopReason::BudgetSpent { .. }
+            | StopReason::AttemptsSpent { .. }
+            | StopReason::Broken { .. } => true,
+        };
+        if is_restarted {
+            self.agenda.at(ground.now() + RESTART_MS, Due::Start(who.next()));
+        }
+    }
+
+    /// The faults are over: a person looked, and every worker is started again.
+    pub(super) fn heal(&mut self, ground: &mut Ground, out: &mut Vec<Happening>) {
+        ground.faults.heal();
+        ground.chronicle.line(format_args!("the faults are over"));
+        ground.chronicle.tell(&Fact::Healed);
+        self.kafka.heal(ground);
+        out.push(Happening::Heal);
+        let all: Vec<(Life, bool)> = self.processes.all().collect();
+        for (who, is_living) in all {
+            if is_living {
+                self.thaw(ground, who, out);
+            } else {
+                self.agenda.at(ground.now() + RESTART_MS, Due::Start(who.next()));
+            }
+        }
+        self.phase = Phase::Healing { quiet_since: None };
+        self.agenda.at(ground.now() + LOOK_MS, Due::Look);
+    }
+
+    /// Looks whether there is anything left to be seen.
+    pub(super) fn look(&mut self, ground: &mut Ground) {
+        let Phase::Healing { quiet_since } = self.phase else { return };
+        let now = ground.now();
+        let truth = &ground.chronicle.truth;
+        let is_quiet = if truth.is_source_intact() {
+            truth.is_drained() && truth.has_owners()
+        } else {
+            self.processes.all().all(|(_, is_living)| !is_living)
+        };
+        let since = if is_quiet { quiet_since.or(Some(now)) } else { None };
+        let is_seen = since.is_some_and(|since| now >= since + QUIET_MS);
+        let is_late = truth.healed_at.is_some_and(|healed| now >= healed + PATIENCE_MS);
+        if is_seen || is_late {
+            self.phase = Phase::Over;
+            ground.chronicle.tell(&Fact::Ended);
+        } else {
+            self.phase = Phase::Healing { quiet_since: since };
+            self.agenda.at(now + LOOK_MS, Due::Look);
+        }
+    }
+}

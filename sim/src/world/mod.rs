@@ -1,0 +1,332 @@
+//! Knows a whole world but for its store: processes and their supervisor, the cluster, timers, incidents, and the hour
+//! at which the faults are over.
+//!
+//! It is a machine without I/O, like the cluster inside it. Whoever runs it (`walk` or `member`) gives it what reducers
+//! ask for, moves its time on, and carries out what comes back.
+
+use amends_core::ids::Incarnation;
+use amends_core::lifecycle::Settings;
+use amends_core::lifecycle::command::{Command, Timer};
+use amends_core::lifecycle::event::Event;
+use amends_core::source::boundary::{Declared, Sink};
+
+use crate::chronicle::Chronicle;
+use crate::fact::Fact;
+use crate::faults::{Fault, Faults, Incident, Place, Schedule};
+use crate::ground::Ground;
+use crate::kafka::{Kafka, Told};
+use crate::life::Life;
+use crate::pace::{Actor, Pace, Wait};
+use crate::truth::Truth;
+pub(crate) use agenda::Agenda;
+
+mod agenda;
+mod end;
+mod processes;
+
+pub use end::Phase;
+pub use processes::Processes;
+
+/// The topic of every world.
+pub const TOPIC: &str = "orders";
+
+/// How long the supervisor waits before it starts a process again.
+const RESTART_MS: u64 = 1_000;
+
+/// What a world asks of whoever runs it.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Happening {
+    /// A process begins: a fresh driver.
+    Start(Life),
+    /// Its reducer is given an event.
+    Deliver(Life, Event),
+    /// A process dies.
+    Kill(Life),
+    /// A process stands still.
+    Freeze(Life),
+    /// It goes on.
+    Thaw(Life),
+    /// Something goes wrong with the store.
+    Store(Incident),
+    /// The faults are over: whatever the store holds or refuses ends.
+    Heal,
+}
+
+/// What happens by itself.
+#[derive(Clone, PartialEq, Debug)]
+enum Due {
+    Timer(Life, Timer),
+    Incident(Incident),
+    Publish,
+    Start(Life),
+    Thaw(Life),
+    /// A second signal: the process ends at once.
+    AtOnce(Life),
+    Heal,
+    Look,
+}
+
+/// A world but for its store.
+pub struct World {
+    schedule: Schedule,
+    settings: Settings,
+    kafka: Kafka,
+    processes: Processes,
+    agenda: Agenda<Due>,
+    phase: Phase,
+    told: Vec<Told>,
+}
+
+/// The declared topic's UUID in every world.
+#[must_use]
+pub fn declared() -> Incarnation {
+    let mut bytes = [0_u8; 16];
+    (bytes[0], bytes[15]) = (0x0a, 1);
+    Incarnation::from_bytes(bytes).unwrap_or_else(|| unreachable!("the bytes are not all zero"))
+}
+
+impl World {
+    /// The world of a schedule, and the ground that it stands on.
+    #[must_use]
+    pub fn new(schedule: Schedule, is_traced: bool) -> (Self, Ground) {
+        let shape = &schedule.shape;
+        let truth = Truth::new(declared(), shape.partitions, shape.lanes);
+        let mut ground = Ground {
+            chronicle: Chronicle::new(truth, is_traced),
+            faults: Faults::new(&schedule),
+            pace: Pace::new(schedule.seed, schedule.scheduler.clone()),
+        };
+        let settings = Settings {
+            topic: TOPIC.to_owned(),
+            source: Declared { sink: Sink::Ledger, incarnation: declared(), partitions: shape.partitions },
+            lanes: shape.lanes,
+            batch_records: shape.batch_records,
+            batch_bytes: 4 << 20,
+        };
+        let kafka = Kafka::new(shape, declared(), &mut ground);
+        let mut agenda = Agenda::default();
+        for worker in 0..shape.workers {
+            // Not at once: who comes first is part of the schedule.
+            let after = ground.pace.wait(Wait::Callback, Actor::Worker(worker));
+            agenda.at(after, Due::Start(Life::first(worker)));
+        }
+        for incident in &schedule.incidents {
+            agenda.at(incident.at_ms, Due::Incident(incident.clone()));
+        }
+        if shape.grows_every_ms > 0 {
+            agenda.at(shape.grows_every_ms, Due::Publish);
+        }
+        agenda.at(shape.wild_ms, Due::Heal);
+        let world = Self {
+            settings,
+            kafka,
+            processes: Processes::default(),
+            agenda,
+            phase: Phase::Wild,
+            told: Vec::new(),
+            schedule,
+        };
+        (world, ground)
+    }
+
+    /// What every reducer of this world is started with.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What the world was made from.
+    #[must_use]
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    /// The cluster, for scenarios and for what carries the records.
+    pub fn kafka(&mut self) -> &mut Kafka {
+        &mut self.kafka
+    }
+
+    /// The processes.
+    #[must_use]
+    pub fn processes(&self) -> &Processes {
+        &self.processes
+    }
+
+    /// Whether the world is over.
+    #[must_use]
+    pub fn is_over(&self, ground: &Ground) -> bool {
+        self.phase == Phase::Over || ground.chronicle.broken().is_some()
+    }
+
+    /// When something happens next by itself.
+    #[must_use]
+    pub fn next_due(&self) -> Option<u64> {
+        match (self.agenda.next_due(), self.kafka.next_due()) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
+    }
+
+    /// Starts what a reducer asks for. Returns whether it was the world's business; else it is the store's.
+    pub fn perform(&mut self, ground: &mut Ground, who: Life, command: &Command) -> bool {
+        self.disturb(ground, who, command);
+        match command {
+            Command::Wait { timer, after_ms } => {
+                let after_ms = self.timer(ground, who, *after_ms);
+                self.agenda.at(ground.now() + after_ms, Due::Timer(who, *timer));
+                true
+            }
+            Command::Stop { reason } => {
+                self.stopped(ground, who, reason);
+                true
+            }
+            Command::Claim { .. }
+            | Command::Observe { .. }
+            | Command::Process { .. }
+            | Command::Cancel { .. } => false,
+            _ => self.kafka.perform(ground, who, command),
+        }
+    }
+
+    /// A timer is not quite exact, and may be worse than that.
+    fn timer(&self, ground: &mut Ground, who: Life, after_ms: u64) -> u64 {
+        let Some(strike) = ground.faults.strike(Fault::TimerMisbehaves, Place::at(who)) else {
+            return after_ms;
+        };
+        ground.chronicle.struck(
+            Fault::TimerMisbehaves,
+            Some(who),
+            format_args!("{who} by {}ms", strike.severity),
+        );
+        if strike.variant == 0 {
+            after_ms + strike.severity
+        } else {
+            after_ms.saturating_sub(strike.severity)
+        }
+    }
+
+    /// The group takes the partitions just while this is done.
+    fn disturb(&mut self, ground: &mut Ground, who: Life, command: &Command) {
+        let doing = match command {
+            Command::Claim { .. } => 0,
+            Command::Seek { .. } | Command::Assign { .. } => 1,
+            Command::Check { .. } => 2,
+            Command::Process { .. } => 3,
+            Command::Wait { timer: Timer::Retry { .. }, .. } => 4,
+            Command::Observe { .. } => 5,
+            _ => return,
+        };
+        let strike = ground.faults.strike(Fault::RevokedDuring, Place::at(who));
+        if strike.is_some_and(|strike| strike.variant == doing) {
+            ground.chronicle.struck(Fault::RevokedDuring, Some(who), format_args!("{who} during {command}"));
+            self.kafka.revoke(ground, who);
+        }
+    }
+
+    /// Lets everything happen that is due by the ground's time.
+    pub fn advance(&mut self, ground: &mut Ground, out: &mut Vec<Happening>) {
+        while let Some(due) = self.agenda.take(ground.now()) {
+            self.happen(ground, due, out);
+        }
+        self.kafka.advance(ground, &mut self.told);
+        for (who, event) in self.told.drain(..) {
+            self.processes.deliver(who, event, out);
+        }
+    }
+
+    /// An event of the store for a reducer; held while its process stands still.
+    pub fn answer(&mut self, who: Life, event: Event, out: &mut Vec<Happening>) {
+        self.processes.deliver(who, event, out);
+    }
+
+    fn happen(&mut self, ground: &mut Ground, due: Due, out: &mut Vec<Happening>) {
+        match due {
+            Due::Timer(who, timer) => self.processes.deliver(who, Event::Expired { timer }, out),
+            Due::Incident(incident) => self.incident(ground, &incident, out),
+            Due::Publish => {
+                if self.phase == Phase::Wild {
+                    let nth = ground.now() / self.schedule.shape.grows_every_ms;
+                    let partition =
+                        u32::try_from(nth % u64::from(self.schedule.shape.partitions)).unwrap_or(0);
+                    self.kafka.publish(ground, amends_core::ids::Partition(partition));
+                    self.agenda.at(ground.now() + self.schedule.shape.grows_every_ms, Due::Publish);
+                }
+            }
+            Due::Start(who) => self.start(ground, who, out),
+            Due::Thaw(who) => self.thaw(ground, who, out),
+            Due::AtOnce(who) => self.crash(ground, who, out),
+            Due::Heal => self.heal(ground, out),
+            Due::Look => self.look(ground),
+        }
+    }
+
+    fn incident(&mut self, ground: &mut Ground, incident: &Incident, out: &mut Vec<Happening>) {
+        if !ground.faults.is_wild() || self.kafka.strike(ground, incident) {
+            return;
+        }
+        let Some(who) = self.processes.living(incident.worker) else { return };
+        match incident.fault {
+            Fault::Paused => self.freeze(ground, who, incident.severity, out),
+            Fault::Crashed => {
+                ground.chronicle.struck(incident.fault, Some(who), format_args!("{who} dies"));
+                self.crash(ground, who, out);
+                self.agenda.at(ground.now() + incident.severity, Due::Start(who.next()));
+            }
+            Fault::Asked => {
+                ground.chronicle.struck(incident.fault, Some(who), format_args!("{who} is asked to stop"));
+                self.processes.deliver(who, Event::ShutdownRequested, out);
+                if incident.variant == 1 {
+                    let after = ground.pace.wait(Wait::Timer, Actor::Worker(who.worker));
+                    self.agenda.at(ground.now() + after, Due::AtOnce(who));
+                }
+            }
+            _ => out.push(Happening::Store(incident.clone())),
+        }
+    }
+
+    /// A process begins.
+    pub fn start(&mut self, ground: &mut Ground, who: Life, out: &mut Vec<Happening>) {
+        if !self.processes.start(who) {
+            return;
+        }
+        ground.chronicle.line(format_args!("{who} starts"));
+        ground.chronicle.tell(&Fact::Started { who });
+        out.push(Happening::Start(who));
+        self.kafka.join(ground, who);
+    }
+
+    /// A process dies with whatever it holds.
+    pub fn crash(&mut self, ground: &mut Ground, who: Life, out: &mut Vec<Happening>) {
+        if !self.processes.end(who) {
+            return;
+        }
+        ground.chronicle.line(format_args!("{who} dies"));
+        ground.chronicle.tell(&Fact::Crashed { who });
+        out.push(Happening::Kill(who));
+        self.kafka.crash(ground, who);
+    }
+
+    /// A process stands still for so long.
+    pub fn freeze(&mut self, ground: &mut Ground, who: Life, ms: u64, out: &mut Vec<Happening>) {
+        if !self.processes.freeze(who) {
+            return;
+        }
+        ground.chronicle.struck(Fault::Paused, Some(who), format_args!("{who} for {ms}ms"));
+        ground.chronicle.tell(&Fact::Froze { who });
+        out.push(Happening::Freeze(who));
+        self.kafka.freeze(ground, who);
+        self.agenda.at(ground.now() + ms, Due::Thaw(who));
+    }
+
+    /// It goes on, and hears what it missed.
+    pub fn thaw(&mut self, ground: &mut Ground, who: Life, out: &mut Vec<Happening>) {
+        if !self.processes.is_frozen(who) {
+            return;
+        }
+        ground.chronicle.line(format_args!("{who} goes on"));
+        ground.chronicle.tell(&Fact::Thawed { who });
+        out.push(Happening::Thaw(who));
+        self.processes.thaw(who, out);
+        self.kafka.thaw(ground, who);
+    }
+}

@@ -1,0 +1,89 @@
+//! Knows which process of each worker lives, and what waits for one that stands still.
+
+use std::collections::BTreeMap;
+
+use amends_core::lifecycle::event::Event;
+
+use super::Happening;
+use crate::life::Life;
+
+/// The newest process of each worker.
+#[derive(Clone, Debug, Default)]
+pub struct Processes {
+    newest: BTreeMap<u8, Process>,
+}
+
+#[derive(Clone, Debug)]
+struct Process {
+    who: Life,
+    is_living: bool,
+    is_frozen: bool,
+    /// What came while it stood still.
+    held: Vec<Event>,
+}
+
+impl Processes {
+    /// The worker's process, while it lives.
+    #[must_use]
+    pub fn living(&self, worker: u8) -> Option<Life> {
+        self.newest.get(&worker).filter(|process| process.is_living).map(|process| process.who)
+    }
+
+    /// Every worker's newest process, with whether it lives.
+    pub fn all(&self) -> impl Iterator<Item = (Life, bool)> + '_ {
+        self.newest.values().map(|process| (process.who, process.is_living))
+    }
+
+    /// Whether it stands still.
+    #[must_use]
+    pub fn is_frozen(&self, who: Life) -> bool {
+        self.find(who).is_some_and(|process| process.is_frozen)
+    }
+
+    fn find(&self, who: Life) -> Option<&Process> {
+        self.newest.get(&who.worker).filter(|process| process.who == who && process.is_living)
+    }
+
+    fn find_mut(&mut self, who: Life) -> Option<&mut Process> {
+        self.newest.get_mut(&who.worker).filter(|process| process.who == who && process.is_living)
+    }
+
+    /// A process begins; false when the worker has one, or had this one.
+    pub(super) fn start(&mut self, who: Life) -> bool {
+        let is_new = self
+            .newest
+            .get(&who.worker)
+            .is_none_or(|process| !process.is_living && process.who.number < who.number);
+        if is_new {
+            let process = Process { who, is_living: true, is_frozen: false, held: Vec::new() };
+            self.newest.insert(who.worker, process);
+        }
+        is_new
+    }
+
+    /// A process is over; false when it already was.
+    pub(super) fn end(&mut self, who: Life) -> bool {
+        self.find_mut(who).map(|process| process.is_living = false).is_some()
+    }
+
+    pub(super) fn freeze(&mut self, who: Life) -> bool {
+        let found = self.find_mut(who).filter(|process| !process.is_frozen);
+        found.map(|process| process.is_frozen = true).is_some()
+    }
+
+    pub(super) fn thaw(&mut self, who: Life, out: &mut Vec<Happening>) {
+        if let Some(process) = self.find_mut(who) {
+            process.is_frozen = false;
+            out.extend(process.held.drain(..).map(|event| Happening::Deliver(who, event)));
+        }
+    }
+
+    /// An event for a process: at once, later, or never.
+    pub(super) fn deliver(&mut self, who: Life, event: Event, out: &mut Vec<Happening>) {
+        match self.find_mut(who) {
+            Some(process) if process.is_frozen => process.held.push(event),
+            Some(_) => out.push(Happening::Deliver(who, event)),
+            None => {}
+        }
+    }
+}
