@@ -14,6 +14,7 @@
     reason = "a world, its truth and its checks each listen to a few events and commands; only the reducer owes every one a decision"
 )]
 
+pub mod campaign;
 pub mod checks;
 pub mod chronicle;
 pub mod fact;
@@ -22,6 +23,7 @@ pub mod ground;
 pub mod kafka;
 pub mod life;
 pub mod pace;
+pub mod run;
 pub mod truth;
 pub mod walk;
 pub mod world;

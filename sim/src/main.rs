@@ -1,22 +1,29 @@
-//! `cargo sim`: what production decided, decided again.
+//! `cargo sim`: worlds that lie around the production code, and what production decided, decided again.
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-mod replay;
+mod cli;
 
-/// Replay what production did through the same reducer.
+/// Live whole worlds of the worker from one number, and replay what production did through the same reducer.
+///
+/// The same number gives the same world, byte for byte. Exits with 0 when nothing was broken, with 1 when a property
+/// was, with 2 for a mistake in the call, and with 64 when it was built without the simulation flag.
 #[derive(Parser)]
-#[command(name = "cargo sim", bin_name = "cargo sim", version, about, long_about = None, max_term_width = 100)]
+#[command(name = "cargo sim", bin_name = "cargo sim", version, about, max_term_width = 100)]
+#[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 struct Cli {
+    #[command(flatten)]
+    one: cli::one::One,
     #[command(subcommand)]
-    verb: Verb,
+    verb: Option<Verb>,
 }
 
 #[derive(Subcommand)]
 enum Verb {
-    Replay(replay::ReplayFile),
+    Campaign(cli::campaign::Run),
+    Replay(cli::replay::ReplayFile),
 }
 
 /// Built without the simulation flag: whatever ran here would not be the simulated program.
@@ -30,7 +37,10 @@ fn main() -> ExitCode {
         );
         return ExitCode::from(NOT_SIMULATED);
     }
-    match Cli::parse().verb {
-        Verb::Replay(verb) => verb.run(),
+    let Cli { one, verb } = Cli::parse();
+    match verb {
+        None => one.run(),
+        Some(Verb::Campaign(verb)) => verb.run(),
+        Some(Verb::Replay(verb)) => verb.run(),
     }
 }

@@ -9,7 +9,7 @@ use amends_core::lifecycle::event::{Event, Failure, ProcessFailure};
 use super::locks::Locks;
 use super::operation::{Client, Operation, Server, Work};
 use crate::fact::{Commit, Fact, Ghost, Op, Row, TxId};
-use crate::faults::{Fault, Incident, Place};
+use crate::faults::{Fault, Place};
 use crate::ground::Ground;
 use crate::life::Life;
 use crate::pace::{Actor, Wait};

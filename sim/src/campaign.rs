@@ -1,0 +1,170 @@
+//! Knows how many seeds are lived side by side, and when a campaign is good: nothing broken, and enough seen.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::faults::{CATALOGUE, Schedule};
+use crate::run::{Lived, Tier, live};
+
+/// Every so many seeds one is lived twice, and both traces are compared.
+const TWICE: u64 = 97;
+/// Below so many seeds nothing is said about what was not seen.
+const FLOOR_SEEDS: u64 = 1_000;
+/// Violations that are shown in full.
+const SHOWN: usize = 5;
+
+/// What is to be lived.
+#[derive(Clone, Debug)]
+pub struct Campaign {
+    /// Which tier.
+    pub tier: Tier,
+    /// Which seeds.
+    pub seeds: Range<u64>,
+    /// How many side by side, at least 1.
+    pub jobs: usize,
+    /// No further seed begins after this.
+    pub time: Option<Duration>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Tally {
+    /// `a` or `b`.
+    pub tier: String,
+    /// Worlds that were lived.
+    pub seeds: u64,
+    /// Worlds in which a property was broken, or two lives of one seed differed.
+    pub violations: u64,
+    /// The first of them, in order of their seeds.
+    pub shown: Vec<String>,
+    /// Facts.
+    pub steps: u64,
+    /// Worlds in which each fault made a difference.
+    pub faults: BTreeMap<&'static str, u64>,
+    /// Worlds a second, all jobs together.
+    pub seeds_per_s: u64,
+    /// What was not seen often enough.
+    pub missed: Vec<String>,
+    #[serde(skip)]
+    found: BTreeMap<u64, String>,
+}
+
+impl Campaign {
+    /// Lives all seeds. `progress` is called now and then with the worlds so far.
+    #[must_use]
+    pub fn run(&self, progress: &(dyn Fn(u64) + Sync)) -> Tally {
+        let (next, done) = (AtomicU64::new(self.seeds.start), AtomicU64::new(0));
+        let is_over = AtomicBool::new(false);
+        let tally = Mutex::new(Tally { tier: self.tier.to_string(), ..Tally::default() });
+        let began = Instant::now();
+        thread::scope(|scope| {
+            for _ in 0..self.jobs.max(1) {
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        let seed = next.fetch_add(1, Ordering::Relaxed);
+                        if seed >= self.seeds.end {
+                            break;
+                        }
+                        let lived = self.seed(seed);
+                        tally.lock().unwrap_or_else(PoisonError::into_inner).add(seed, lived);
+                        progress(done.fetch_add(1, Ordering::Relaxed) + 1);
+                        if self.time.is_some_and(|time| began.elapsed() >= time) {
+                            is_over.store(true, Ordering::Relaxed);
+                        }
+                    }
+                });
+            }
+        });
+        let mut tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX).max(1);
+        tally.seeds_per_s = tally.seeds * 1_000 / ms;
+        tally.finish();
+        tally
+    }
+
+    fn seed(&self, seed: u64) -> Result<Lived, String> {
+        let is_sample = seed.is_multiple_of(TWICE);
+        let lived = live(self.tier, Schedule::draw(seed), is_sample).map_err(|error| error.to_string())?;
+        if is_sample {
+            let again = live(self.tier, Schedule::draw(seed), true).map_err(|error| error.to_string())?;
+            if again.trace != lived.trace {
+                return Err(format!(
+                    "two lives of one seed differ: {}",
+                    difference(&lived.trace, &again.trace)
+                ));
+            }
+        }
+        Ok(lived)
+    }
+}
+
+fn difference(one: &str, other: &str) -> String {
+    let differs = one.lines().zip(other.lines()).enumerate().find(|(_, (one, other))| one != other);
+    match differs {
+        Some((index, (one, other))) => format!("line {}\n  {one}\n  {other}", index + 1),
+        None => "one ends earlier".to_owned(),
+    }
+}
+
+impl Tally {
+    fn add(&mut self, seed: u64, lived: Result<Lived, String>) {
+        self.seeds += 1;
+        let broken = match lived {
+            Ok(lived) => {
+                self.steps += lived.steps;
+                for fault in lived.struck.keys() {
+                    *self.faults.entry(fault.entry().name).or_insert(0) += 1;
+                }
+                lived.violation.map(|violation| violation.to_string())
+            }
+            Err(why) => Some(why),
+        };
+        if let Some(why) = broken {
+            self.violations += 1;
+            self.found.insert(seed, why);
+            if self.found.len() > SHOWN {
+                self.found.pop_last();
+            }
+        }
+    }
+
+    fn finish(&mut self) {
+        self.shown = self.found.iter().map(|(seed, why)| format!("seed {seed}: {why}")).collect();
+        if self.seeds < FLOOR_SEEDS {
+            return;
+        }
+        let unseen = CATALOGUE.iter().filter(|entry| !self.faults.contains_key(entry.name));
+        self.missed = unseen.map(|entry| format!("fault {}", entry.name)).collect();
+    }
+
+    /// Whether nothing was broken and enough was seen.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        self.violations == 0 && self.missed.is_empty()
+    }
+}
+
+/// The last line of a campaign.
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { tier, seeds, violations, seeds_per_s, .. } = self;
+        let faults = self.faults.len();
+        write!(
+            f,
+            "campaign: tier={tier} seeds={seeds} violations={violations} faults={faults}/{}",
+            CATALOGUE.len()
+        )?;
+        // With no failure in n worlds, fewer than 3 of n fail, at 95 of 100.
+        let bound = if *violations == 0 && *seeds > 0 { format!("3/{seeds}") } else { "-".to_owned() };
+        write!(f, " seeds_per_s={seeds_per_s} bound={bound}")
+    }
+}
