@@ -22,7 +22,9 @@ pub mod faults;
 pub mod ground;
 pub mod kafka;
 pub mod life;
+
 pub mod pace;
+pub mod records;
 pub mod run;
 pub mod truth;
 pub mod walk;

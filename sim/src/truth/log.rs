@@ -9,8 +9,8 @@ use crate::fact::{Entry, LogChange};
 pub struct Log {
     entries: Vec<Entry>,
     start: i64,
-    /// A record that was there was cut off.
-    is_cut: bool,
+    /// How often its end was cut off.
+    cuts: u32,
     /// A visible record vanished inside.
     is_compacted: bool,
 }
@@ -33,6 +33,12 @@ impl Log {
     pub fn stable_end(&self) -> Offset {
         let open = self.entries.iter().position(|entry| *entry == Entry::Open);
         open.and_then(|index| i64::try_from(index).ok()).map_or_else(|| self.end(), Offset)
+    }
+
+    /// How often its end was cut off: what comes next lies where other records lay.
+    #[must_use]
+    pub fn cuts(&self) -> u32 {
+        self.cuts
     }
 
     /// What lies at an offset; `None` outside of the log.
@@ -63,7 +69,7 @@ impl Log {
     /// Whether every record that was ever visible is still there, and the frontier lies within.
     #[must_use]
     pub fn is_intact(&self, frontier: Frontier) -> bool {
-        self.start == 0 && !self.is_cut && !self.is_compacted && frontier.0 <= self.stable_end().0
+        self.start == 0 && self.cuts == 0 && !self.is_compacted && frontier.0 <= self.stable_end().0
     }
 
     pub(super) fn append(&mut self, first: Offset, entries: &[Entry]) {
@@ -76,7 +82,7 @@ impl Log {
             LogChange::StartsAt(offset) => self.start = self.start.max(offset.0),
             LogChange::TruncatedTo(offset) => {
                 self.entries.truncate(usize::try_from(offset.0).unwrap_or(0));
-                self.is_cut = true;
+                self.cuts += 1;
             }
             LogChange::HoleAt(offset) => {
                 let index = usize::try_from(offset.0).unwrap_or(usize::MAX);

@@ -69,6 +69,7 @@ impl Walk {
         match happening {
             Happening::Start(who) => {
                 self.drivers.insert(who, Driver::new(self.world.settings().clone()));
+                self.world.ready(ground, who);
             }
             Happening::Deliver(who, event) => {
                 let Some(driver) = self.drivers.get_mut(&who) else { return };

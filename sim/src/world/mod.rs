@@ -292,6 +292,10 @@ impl World {
         ground.chronicle.line(format_args!("{who} starts"));
         ground.chronicle.tell(&Fact::Started { who });
         out.push(Happening::Start(who));
+    }
+
+    /// A process is ready to work: its client joins the group.
+    pub fn ready(&mut self, ground: &mut Ground, who: Life) {
         self.kafka.join(ground, who);
     }
 

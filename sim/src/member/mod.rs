@@ -1,0 +1,215 @@
+//! Knows tier B: the production driver, store and client, unmodified, in a madsim world.
+//!
+//! Each process is a node, so that it can be killed and can stand still with all its tasks; the server and the broker
+//! are nodes of their own. One task moves the world on.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use amends_core::ids::Partition;
+use amends_core::lifecycle::event::Event;
+use amends_core::source::manifest::Manifest;
+use madsim::runtime::{Handle, NodeHandle, Runtime};
+use tokio::sync::Notify;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+use crate::fact::Entry;
+use crate::faults::Schedule;
+use crate::ground::Ground;
+use crate::life::Life;
+use crate::postgres::SimPostgres;
+use crate::records::{manifest, record};
+use crate::world::{Happening, World};
+use carrier::{LogName, Publisher};
+
+mod carrier;
+mod process;
+
+/// What every task of a world shares.
+#[derive(Clone)]
+struct Shared {
+    world: Arc<Mutex<World>>,
+    ground: Arc<Mutex<Ground>>,
+    postgres: SimPostgres,
+    manifest: Arc<Manifest>,
+    /// Something new is due, or was published.
+    stir: Arc<Notify>,
+    grown: Arc<Notify>,
+}
+
+impl Shared {
+    /// Does something with the world at its time.
+    fn with<T>(&self, act: impl FnOnce(&mut World, &mut Ground) -> T) -> T {
+        let mut world = self.world.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ground = self.ground.lock().unwrap_or_else(PoisonError::into_inner);
+        ground.advance_to(now_ms());
+        let done = act(&mut world, &mut ground);
+        self.stir.notify_one();
+        self.grown.notify_one();
+        done
+    }
+}
+
+/// Milliseconds since the world began.
+fn now_ms() -> u64 {
+    u64::try_from(madsim::time::TimeHandle::current().elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Lives a world to its end. Must be the first thing that its thread does.
+#[must_use]
+pub fn live(schedule: Schedule, is_traced: bool) -> Arc<Mutex<Ground>> {
+    let runtime = Runtime::with_seed_and_config(schedule.seed, madsim::Config::default());
+    runtime.block_on(conduct(schedule, is_traced))
+}
+
+async fn conduct(schedule: Schedule, is_traced: bool) -> Arc<Mutex<Ground>> {
+    let handle = Handle::current();
+    let seed = schedule.seed;
+    let manifest = manifest(schedule.shape.partitions).expect("the config of a world keeps every rule");
+    let (world, ground) = World::new(schedule, is_traced);
+    let ground = Arc::new(Mutex::new(ground));
+    let shared = Shared {
+        world: Arc::new(Mutex::new(world)),
+        postgres: SimPostgres::new(&handle, Arc::clone(&ground), seed),
+        ground,
+        manifest: Arc::new(manifest),
+        stir: Arc::new(Notify::new()),
+        grown: Arc::new(Notify::new()),
+    };
+    carrier::serve(&handle);
+    let publisher = handle.create_node().name("publisher").build();
+    publisher.spawn(publish(shared.clone(), seed));
+    let mut conductor = Conductor { shared, handle, nodes: BTreeMap::new() };
+    conductor.run().await;
+    conductor.end().await;
+    conductor.shared.ground
+}
+
+/// Moves the world on, and carries out what it asks.
+struct Conductor {
+    shared: Shared,
+    handle: Handle,
+    nodes: BTreeMap<Life, Node>,
+}
+
+struct Node {
+    node: NodeHandle,
+    told: UnboundedSender<process::Told>,
+}
+
+impl Conductor {
+    async fn run(&mut self) {
+        let mut happenings = Vec::new();
+        loop {
+            let (is_over, due) =
+                self.shared.with(|world, ground| (world.is_over(ground), world.next_due()));
+            if is_over {
+                return;
+            }
+            let wait = due.map_or(Duration::from_secs(1), |due| Duration::from_millis(due.saturating_sub(now_ms())));
+            if !wait.is_zero() {
+                let stirred = std::pin::pin!(self.shared.stir.notified());
+                let slept = std::pin::pin!(madsim::time::sleep(wait));
+                futures_util::future::select(slept, stirred).await;
+            }
+            self.shared.with(|world, ground| world.advance(ground, &mut happenings));
+            for happening in happenings.drain(..) {
+                self.carry_out(happening);
+            }
+        }
+    }
+
+    fn carry_out(&mut self, happening: Happening) {
+        match happening {
+            Happening::Start(who) => {
+                let node = self.handle.create_node().name(who.to_string()).build();
+                let (told, inbox) = unbounded_channel();
+                node.spawn(process::run(self.shared.clone(), who, inbox));
+                self.nodes.insert(who, Node { node, told });
+            }
+            Happening::Deliver(who, event) => {
+                if let Some(node) = self.nodes.get(&who) {
+                    let log = self.log_of(&event);
+                    // A process that is over hears nothing.
+                    let _ = node.told.send((event, log));
+                }
+            }
+            Happening::Kill(who) => {
+                if let Some(node) = self.nodes.remove(&who) {
+                    self.handle.kill(node.node.id());
+                }
+            }
+            Happening::Freeze(who) => self.each(who, |handle, node| handle.pause(node.node.id())),
+            Happening::Thaw(who) => self.each(who, |handle, node| handle.resume(node.node.id())),
+            Happening::Store(incident) => {
+                self.shared.postgres.strike(&incident);
+            }
+            Happening::Heal => self.shared.postgres.heal(),
+        }
+    }
+
+    fn each(&self, who: Life, act: impl FnOnce(&Handle, &Node)) {
+        if let Some(node) = self.nodes.get(&who) {
+            act(&self.handle, node);
+        }
+    }
+
+    /// The log that a poll of this moment read.
+    fn log_of(&self, event: &Event) -> LogName {
+        let partition = event.tenure().map_or(Partition(0), |tenure| tenure.partition);
+        self.shared.with(|_, ground| name(ground, partition))
+    }
+
+    /// Ends every node, so that no task outlives its world.
+    async fn end(&mut self) {
+        for node in self.nodes.values() {
+            self.handle.kill(node.node.id());
+        }
+        for name in ["publisher", "kafka", "postgres"] {
+            self.handle.kill(name);
+        }
+        madsim::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// The log that has the name of the topic now.
+fn name(ground: &Ground, partition: Partition) -> LogName {
+    let truth = &ground.chronicle.truth;
+    let incarnation = truth.current;
+    let cuts = truth.logs.get(&(incarnation, partition)).map_or(0, crate::truth::Log::cuts);
+    LogName { incarnation, partition, cuts }
+}
+
+/// Publishes whatever the logs hold and the broker does not.
+async fn publish(shared: Shared, seed: u64) {
+    let Ok(mut publisher) = Publisher::connect().await else { return };
+    loop {
+        let missing = shared.with(|world, ground| {
+            let truth = &ground.chronicle.truth;
+            let mut missing = Vec::new();
+            for ((incarnation, partition), log) in &truth.logs {
+                let name = LogName { incarnation: *incarnation, partition: *partition, cuts: log.cuts() };
+                let from = publisher.published(name);
+                let offsets = (from.0..log.end().0).map(amends_core::ids::Offset);
+                let records: Vec<_> = offsets
+                    .map(|offset| {
+                        let is_seen = matches!(log.entry(offset), Some(Entry::Visible | Entry::Open));
+                        let poison = world.kafka().poison(*partition, offset);
+                        is_seen.then(|| record(name.seed(seed), *partition, offset, poison))
+                    })
+                    .collect();
+                if !records.is_empty() {
+                    missing.push((name, records));
+                }
+            }
+            missing
+        });
+        for (name, records) in missing {
+            if publisher.publish(name, &records).await.is_err() {
+                return;
+            }
+        }
+        shared.grown.notified().await;
+    }
+}

@@ -1,0 +1,111 @@
+//! Knows one process of tier B: what `amends run` does, over simulated services.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use amends_core::driver::{Driver, World as _};
+use amends_core::driver;
+use amends_core::ids::{Moment, TenureId};
+use amends_core::journal::Step;
+use amends_core::lifecycle::command::Command;
+use amends_core::lifecycle::event::Event;
+use amends_core::source::record::Record;
+use amends_store::env::Environment as _;
+use amends_store::pipeline::{BATCH_EFFECTS, LEDGER, Pipeline};
+use amends_store::world::StoreWorld;
+use amends_store::{Settings, Store, StoreError, Target, migrate, namespace};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::Shared;
+use super::carrier::{Fetcher, LogName};
+use crate::life::Life;
+use crate::postgres::SimEnvironment;
+use crate::world::TOPIC;
+
+/// A database that does not answer yet is asked again after this.
+const AGAIN_MS: u64 = 500;
+
+/// An event on its way to a reducer, with the log that a `Polled` read.
+pub(super) type Told = (Event, LogName);
+
+/// An event and, beside a `Polled`, its records.
+type Delivery = (Event, Option<Arc<[Record]>>);
+
+/// Lives one process until its stream ends.
+pub(super) async fn run(shared: Shared, who: Life, told: UnboundedReceiver<Told>) {
+    let env = shared.postgres.environment(who);
+    let target = Target::parse("postgres://sim@sim:5432/amends?sslmode=disable").expect("the URL is written above");
+    let sessions = usize::try_from(shared.manifest.config().partitions()).unwrap_or(1) + 1;
+    let store = Store::new(env.clone(), target, Settings { application_name: who.to_string(), sessions });
+    let namespace = loop {
+        match open(&store, &shared).await {
+            Ok(namespace) => break namespace,
+            Err(_) => env.sleep(AGAIN_MS).await,
+        }
+    };
+    let (sender, mut inbox) = unbounded_channel::<Delivery>();
+    madsim::task::spawn(fetch(told, sender.clone()));
+    let pipeline = Pipeline::ledger(&namespace, (*shared.manifest).clone(), who.to_string(), BATCH_EFFECTS);
+    let answer = Arc::new(move |event| drop(sender.send((event, None))));
+    let settings = shared.with(|world, ground| {
+        world.ready(ground, who);
+        world.settings().clone()
+    });
+    let mut seat = Seat { who, shared, store: StoreWorld::new(store, pipeline, answer), records: BTreeMap::new() };
+    let mut driver = Driver::new(settings);
+    while let Some((event, records)) = inbox.recv().await {
+        if let (Event::Polled { tenure, .. }, Some(records)) = (&event, records) {
+            seat.records.insert(*tenure, records);
+        }
+        driver.deliver(env.now(), &event, &mut seat);
+        if driver.stopped().is_some() {
+            return;
+        }
+    }
+}
+
+async fn open(store: &Store<SimEnvironment>, shared: &Shared) -> Result<namespace::Namespace, StoreError> {
+    migrate::check(store).await?;
+    namespace::open(store, &shared.manifest, LEDGER).await
+}
+
+/// Puts the records beside the polls that name them, in the order in which the client gave them.
+async fn fetch(mut told: UnboundedReceiver<Told>, inbox: UnboundedSender<Delivery>) {
+    let Ok(fetcher) = Fetcher::connect().await else { return };
+    while let Some((event, log)) = told.recv().await {
+        let records = match &event {
+            Event::Polled { offsets, .. } => fetcher.fetch(log, offsets).await.ok().map(Arc::from),
+            _ => None,
+        };
+        if inbox.send((event, records)).is_err() {
+            return;
+        }
+    }
+}
+
+/// The process's place in the world.
+struct Seat {
+    who: Life,
+    shared: Shared,
+    store: StoreWorld<SimEnvironment>,
+    /// The records of each ticket that is out.
+    records: BTreeMap<TenureId, Arc<[Record]>>,
+}
+
+impl driver::World for Seat {
+    fn perform(&mut self, _: Moment, command: &Command) {
+        if let Command::AllowRebalance { tenure } = command {
+            self.records.remove(tenure);
+        }
+        let who = self.who;
+        if !self.shared.with(|world, ground| world.perform(ground, who, command)) {
+            let records = command.tenure().and_then(|tenure| self.records.get(&tenure).cloned());
+            self.store.perform(command, records);
+        }
+    }
+
+    fn record(&mut self, step: &Step<'_>) {
+        let who = self.who;
+        self.shared.with(|_, ground| ground.chronicle.step(who, TOPIC, step));
+    }
+}
