@@ -24,6 +24,7 @@ pub mod kafka;
 pub mod life;
 
 pub mod pace;
+pub mod plant;
 pub mod records;
 pub mod run;
 pub mod truth;

@@ -11,12 +11,15 @@ use amends_core::lifecycle::command::Command;
 use crate::faults::Schedule;
 use crate::ground::Ground;
 use crate::life::Life;
+use crate::plant::{Defect, Plant};
 use crate::world::{Happening, TOPIC, World};
+use planted::Planted;
 use store::Store;
 
 mod incidents;
 mod locks;
 mod operation;
+mod planted;
 mod store;
 
 /// One world of tier A.
@@ -26,6 +29,7 @@ pub struct Walk {
     store: Store,
     drivers: BTreeMap<Life, Driver>,
     happenings: Vec<Happening>,
+    planted: Option<Planted>,
 }
 
 impl Walk {
@@ -33,7 +37,19 @@ impl Walk {
     #[must_use]
     pub fn new(schedule: Schedule, is_traced: bool) -> Self {
         let (world, ground) = World::new(schedule, is_traced);
-        Self { ground, world, store: Store::default(), drivers: BTreeMap::new(), happenings: Vec::new() }
+        let (drivers, happenings) = (BTreeMap::new(), Vec::new());
+        Self { ground, world, store: Store::default(), drivers, happenings, planted: None }
+    }
+
+    /// The same world with a defect in it.
+    #[must_use]
+    pub fn planted(schedule: Schedule, is_traced: bool, plant: Plant) -> Self {
+        let mut walk = Self::new(schedule, is_traced);
+        if let Defect::Says(sql) = plant.defect {
+            walk.store.defect = Some(sql);
+        }
+        walk.planted = Some(Planted::new(plant));
+        walk
     }
 
     /// Lives until the world is over.
@@ -75,7 +91,10 @@ impl Walk {
                 let Some(driver) = self.drivers.get_mut(&who) else { return };
                 let now = Moment(ground.now());
                 let mut seat = Seat { who, ground, world: &mut self.world, store: &mut self.store };
-                driver.deliver(now, &event, &mut seat);
+                match &mut self.planted {
+                    None => driver.deliver(now, &event, &mut seat),
+                    Some(planted) => planted.deliver(driver, now, &event, seat),
+                }
                 if driver.stopped().is_some() {
                     self.drivers.remove(&who);
                     self.store.kill(&mut self.ground, who);

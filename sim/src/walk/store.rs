@@ -13,6 +13,7 @@ use crate::faults::{Fault, Place};
 use crate::ground::Ground;
 use crate::life::Life;
 use crate::pace::{Actor, Wait};
+use crate::plant::Sql;
 use crate::world::{Agenda, Happening, World};
 
 /// The waits of a worker's transaction, as the store sets them.
@@ -31,6 +32,8 @@ pub(super) struct Store {
     /// No session can be opened before.
     pub(super) refuses_until: u64,
     answers: Vec<(Life, Event)>,
+    /// What is wrong with the store, in a world that is to show it.
+    pub(super) defect: Option<Sql>,
 }
 
 /// The next step of an operation.
@@ -187,7 +190,10 @@ impl Store {
                 }
                 operation.client = Client::Working;
                 operation.server = Server::Waiting;
-                if self.locks.ask(operation.partition, id) {
+                if self.defect == Some(Sql::CommitsBeforeTheLock) {
+                    ground.chronicle.tell(&Fact::CommitSent { tx: operation.tx });
+                }
+                if self.locks.ask(operation.partition, id) || self.defect == Some(Sql::LocksNothing) {
                     self.lock(ground, id, operation);
                 } else {
                     let limit = LOCK_MS.min(operation.within_ms).max(1);
@@ -253,10 +259,14 @@ impl Store {
             Work::Observe | Work::Hold => {
                 Some(Event::Observed { tenure, token: row.token, frontier: row.frontier })
             }
-            Work::Process { token, .. } if row.token != Some(*token) => {
+            Work::Process { token, .. }
+                if row.token != Some(*token) && self.defect != Some(Sql::ComparesNoToken) =>
+            {
                 Some(Event::Fenced { tenure, by: row.token })
             }
-            Work::Process { expected, .. } if row.frontier != Some(*expected) => {
+            Work::Process { expected, .. }
+                if row.frontier != Some(*expected) && self.defect != Some(Sql::ComparesNoFrontier) =>
+            {
                 Some(Event::Moved { tenure, frontier: row.frontier })
             }
             Work::Process { offsets, .. } => {
@@ -358,8 +368,14 @@ impl Store {
         let (after, carried, expected, decided) = match &operation.work {
             Work::Claim => (self.claimed(before), None, None, Vec::new()),
             Work::Process { token, expected, range, offsets } => {
-                let after = Row { token: before.token, frontier: Some(range.last.frontier_after()) };
-                (after, Some(*token), Some(*expected), offsets.clone())
+                let (mut next, mut decided) = (range.last.frontier_after(), offsets.clone());
+                match self.defect {
+                    Some(Sql::StopsOneShort) => next = Frontier(range.last.0),
+                    Some(Sql::SkipsTheLast) => drop(decided.pop()),
+                    _ => {}
+                }
+                let after = Row { token: before.token, frontier: Some(next) };
+                (after, Some(*token), Some(*expected), decided)
             }
             Work::Observe | Work::Hold => return before,
         };
@@ -372,11 +388,11 @@ impl Store {
     fn claimed(&mut self, before: Row) -> Row {
         self.claims += 1;
         // A failover may have forgotten epochs: the row counts, not what was once given.
-        let epoch = before.token.map_or(0, |token| token.epoch) + 1;
-        Row {
-            token: Some(Token { epoch, claim_id: ClaimId(self.claims) }),
-            frontier: before.frontier.or(Some(Frontier(0))),
-        }
+        let raised = i64::from(self.defect != Some(Sql::RaisesNoEpoch));
+        let epoch = (before.token.map_or(0, |token| token.epoch) + raised).max(1);
+        let kept = before.token.filter(|_| self.defect == Some(Sql::DrawsNoClaimId));
+        let claim_id = kept.map_or(ClaimId(self.claims), |token| token.claim_id);
+        Row { token: Some(Token { epoch, claim_id }), frontier: before.frontier.or(Some(Frontier(0))) }
     }
 
     /// The transaction ends without effect; `failure` is what its client hears, when it hears.
@@ -418,6 +434,15 @@ impl Store {
 
     fn tell(&mut self, operation: &mut Operation, event: Event) {
         operation.client = Client::Answered;
+        let event = match (self.defect, event) {
+            (Some(Sql::BelievesInSuccess), Event::CommitUnknown { tenure, .. }) => {
+                Event::Committed { tenure }
+            }
+            (Some(Sql::BelievesInFailure), Event::CommitUnknown { tenure, why }) => {
+                operation.failed(tenure, Failure::Again(why))
+            }
+            (_, event) => event,
+        };
         if let Some(ghost) = operation.ghost {
             self.answers.push((ghost.who, event));
         }
