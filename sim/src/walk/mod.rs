@@ -16,6 +16,7 @@ use crate::world::{Happening, TOPIC, World};
 use planted::Planted;
 use store::Store;
 
+mod commit;
 mod incidents;
 mod locks;
 mod operation;
