@@ -1,6 +1,6 @@
 //! Knows what becomes of each operation of the store: whether it gets the row, whether it commits, whether anybody hears.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use amends_core::ids::{Partition, TenureId};
 use amends_core::lifecycle::command::Command;
@@ -33,7 +33,7 @@ pub(super) struct Store {
     pub(super) refuses_until: u64,
     answers: Vec<(Life, Event)>,
     /// What is wrong with the store, in a world that is to show it.
-    pub(super) defect: Option<Sql>,
+    pub(super) defects: BTreeSet<Sql>,
 }
 
 /// The next step of an operation.
@@ -190,10 +190,10 @@ impl Store {
                 }
                 operation.client = Client::Working;
                 operation.server = Server::Waiting;
-                if self.defect == Some(Sql::CommitsBeforeTheLock) {
+                if self.defects.contains(&Sql::CommitsBeforeTheLock) {
                     ground.chronicle.tell(&Fact::CommitSent { tx: operation.tx });
                 }
-                if self.locks.ask(operation.partition, id) || self.defect == Some(Sql::LocksNothing) {
+                if self.locks.ask(operation.partition, id) || self.defects.contains(&Sql::LocksNothing) {
                     self.lock(ground, id, operation);
                 } else {
                     let limit = LOCK_MS.min(operation.within_ms).max(1);
