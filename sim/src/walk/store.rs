@@ -288,14 +288,14 @@ impl Store {
 
     pub(super) fn tell(&mut self, operation: &mut Operation, event: Event) {
         operation.client = Client::Answered;
-        let event = match (self.defect, event) {
-            (Some(Sql::BelievesInSuccess), Event::CommitUnknown { tenure, .. }) => {
+        let event = match event {
+            Event::CommitUnknown { tenure, .. } if self.defects.contains(&Sql::BelievesInSuccess) => {
                 Event::Committed { tenure }
             }
-            (Some(Sql::BelievesInFailure), Event::CommitUnknown { tenure, why }) => {
+            Event::CommitUnknown { tenure, why } if self.defects.contains(&Sql::BelievesInFailure) => {
                 operation.failed(tenure, Failure::Again(why))
             }
-            (_, event) => event,
+            event => event,
         };
         if let Some(ghost) = operation.ghost {
             self.answers.push((ghost.who, event));
