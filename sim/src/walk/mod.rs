@@ -42,11 +42,13 @@ impl Walk {
         Self { ground, world, store: Store::default(), drivers, happenings, planted: None }
     }
 
-    /// The same world with a broken program in it, and one check alone to catch it.
+    /// The same world with a broken program in it, and one check alone to catch it, or all.
     #[must_use]
-    pub fn planted(schedule: Schedule, defects: &'static [Defect], check: &'static str) -> Self {
+    pub fn planted(schedule: Schedule, defects: &'static [Defect], only: Option<&'static str>) -> Self {
         let mut walk = Self::new(schedule, true);
-        walk.ground.chronicle.judge_only(check);
+        if let Some(check) = only {
+            walk.ground.chronicle.judge_only(check);
+        }
         walk.store.defects = defects.iter().filter_map(|defect| defect.sql()).collect();
         walk.planted = Some(Planted::new(defects));
         walk
