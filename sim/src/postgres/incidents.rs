@@ -102,6 +102,7 @@ impl Server {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let (Some(hand), Some(tx)) = (&session.hand, &mut session.tx) else { return };
         tx.held.push(Key::Partition(hand.key.0.clone(), hand.key.1));
+        tx.partition = Some(hand.key.clone());
         self.agenda.at(ground.now() + hand.hold_ms, Due::LetGo(id));
         if let (Some(tx), Ok(partition)) = (tx.id, u32::try_from(hand.key.1)) {
             let partition = amends_core::ids::Partition(partition);
@@ -114,7 +115,7 @@ impl Server {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let (Some(hand), Some(tx)) = (&session.hand, &mut session.tx) else { return };
         let key = Key::Partition(hand.key.0.clone(), hand.key.1);
-        if !hand.is_claiming || !tx.held.contains(&key) {
+        if !hand.is_claiming || tx.partition.is_none() {
             self.locks.give_up(&key, id);
             self.end(ground, id);
             return;

@@ -75,7 +75,7 @@ impl Work<'_> {
         let Some(key) = key(p).filter(|key| self.partition(key).is_some()) else {
             return Ok(Outcome::selected(Vec::new()));
         };
-        self.lock(Key::Partition(key.0, key.1))?;
+        self.lock_row(&key)?;
         Ok(Outcome::selected(vec![vec![Value::Int4(1)]]))
     }
 
@@ -145,8 +145,15 @@ impl Work<'_> {
     /// The row of the first two parameters, locked.
     fn partition_for_update(&mut self, p: &Params<'_>) -> Result<Option<(PartitionKey, Partition)>, Halt> {
         let Some(key) = key(p).filter(|key| self.partition(key).is_some()) else { return Ok(None) };
-        self.lock(Key::Partition(key.0.clone(), key.1))?;
+        self.lock_row(&key)?;
         Ok(self.partition(&key).cloned().map(|row| (key, row)))
+    }
+
+    /// Takes the lock of a partition that is there.
+    fn lock_row(&mut self, key: &PartitionKey) -> Result<(), Halt> {
+        self.lock(Key::Partition(key.0.clone(), key.1))?;
+        self.tx.partition.get_or_insert_with(|| key.clone());
+        Ok(())
     }
 
     fn namespace(&self, name: &Text) -> Option<&Namespace> {

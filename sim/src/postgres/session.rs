@@ -11,7 +11,7 @@ use super::incidents::Hand;
 use super::locks::Key;
 use super::refusal::Refusal;
 use super::statement::Statement;
-use super::tables::Tables;
+use super::tables::{PartitionKey, Tables};
 use super::talk::Sent;
 use super::value::{Instant, Text};
 use crate::fact::{Ghost, TxId};
@@ -102,6 +102,8 @@ pub(super) struct Tx {
     /// What it wrote.
     pub(super) own: Tables,
     pub(super) held: Vec<Key>,
+    /// The partition that it moves: the first whose row it locked.
+    pub(super) partition: Option<PartitionKey>,
     pub(super) ghost: Option<Ghost>,
     pub(super) carried: Option<Token>,
     pub(super) expected: Option<Frontier>,
@@ -137,17 +139,10 @@ impl Tx {
             after: None,
             own: Tables::default(),
             held: Vec::new(),
+            partition: None,
             ghost: None,
             carried: None,
             expected: None,
         }
-    }
-
-    /// The partitions whose rows it has locked.
-    pub(super) fn partitions(&self) -> impl Iterator<Item = (&Text, i32)> {
-        self.held.iter().filter_map(|key| match key {
-            Key::Partition(namespace, partition) => Some((namespace, *partition)),
-            _ => None,
-        })
     }
 }

@@ -145,7 +145,7 @@ impl Server {
         let Some(session) = self.sessions.get_mut(&id) else { return Ok(Outcome::of("")) };
         let now = Instant::from_ms(ground.now());
         let tx = session.tx.get_or_insert_with(|| Tx::new(None, false, now, session.settings.clone()));
-        let held = tx.held.len();
+        let had = tx.partition.is_some();
         let mut work = Work {
             id,
             now,
@@ -158,13 +158,11 @@ impl Server {
             tx,
         };
         let result = work.carry_out(statement, &Params(&session.bound));
-        for key in &tx.held[held..] {
-            if let Key::Partition(_, partition) = key {
-                tx.ghost = sent.ghost;
-                let tx = *tx.id.get_or_insert_with(|| self.txs.next());
-                ground.chronicle.tell(&Fact::Locked { tx, ghost: sent.ghost, partition: number(*partition) });
-                ground.chronicle.line(format_args!("transaction {}: holds partition {partition}", tx.0));
-            }
+        if let Some((_, partition)) = tx.partition.as_ref().filter(|_| !had) {
+            tx.ghost = sent.ghost;
+            let tx = *tx.id.get_or_insert_with(|| self.txs.next());
+            ground.chronicle.tell(&Fact::Locked { tx, ghost: sent.ghost, partition: number(*partition) });
+            ground.chronicle.line(format_args!("transaction {}: holds partition {partition}", tx.0));
         }
         result
     }
@@ -197,9 +195,9 @@ impl Server {
 
     /// What a transaction that holds a partition is about to do to it.
     fn commit_fact(&self, tx: &Tx) -> Option<Commit> {
-        let (namespace, partition) = tx.partitions().next()?;
-        let key = (namespace.clone(), partition);
-        let before = self.tables.partitions.get(&key).map(super::rows::Partition::fact).unwrap_or_default();
+        let key = tx.partition.as_ref()?;
+        let partition = key.1;
+        let before = self.tables.partitions.get(key).map(super::rows::Partition::fact).unwrap_or_default();
         let own = &tx.own;
         let mut written = Written::default();
         let mut decided = Vec::new();
@@ -220,7 +218,7 @@ impl Server {
             ghost: tx.ghost,
             partition: number(partition),
             before,
-            after: own.partitions.get(&key).map_or(before, super::rows::Partition::fact),
+            after: own.partitions.get(key).map_or(before, super::rows::Partition::fact),
             carried: tx.carried,
             expected: tx.expected,
             decided,
@@ -243,7 +241,7 @@ impl Server {
     }
 
     fn tell_rolled_back(ground: &mut Ground, tx: &Tx) {
-        if let Some(id) = tx.id.filter(|_| tx.partitions().next().is_some()) {
+        if let Some(id) = tx.id.filter(|_| tx.partition.is_some()) {
             ground.chronicle.tell(&Fact::RolledBack { tx: id });
             ground.chronicle.line(format_args!("transaction {}: is rolled back", id.0));
         }

@@ -15,7 +15,10 @@ fn the_server_is_migrated_and_keeps_a_namespace() {
         let first = namespace::open(&store, &manifest(), LEDGER).await.unwrap();
         let again = namespace::open(&store, &manifest(), LEDGER).await.unwrap();
         assert_eq!(first, again);
-        assert_eq!(world.rows("partition"), ["source-demo-1 0 0 - - - - - - - -", "source-demo-1 1 0 - - - - - - - -"]);
+        assert_eq!(
+            world.rows("partition"),
+            ["source-demo-1 0 0 - - - - - - - -", "source-demo-1 1 0 - - - - - - - -"]
+        );
         let refused = namespace::open(&store, &manifest(), "archive").await.unwrap_err();
         assert!(refused.to_string().contains("the namespace was created with ledger"), "{refused}");
     });
@@ -44,16 +47,19 @@ fn batches_become_rows() {
         let decided: Vec<String> = columns.iter().map(|c| [c[2], c[3], c[4], c[5], c[8]].join(" ")).collect();
         assert_eq!(
             decided,
-            ["0 APPLIED T1 1 1", "1 APPLIED T2 1 1", "2 CORRECTED T1 2 1", "3 STALE T1 1 1", "6 CANCELLED T2 2 1"]
+            [
+                "0 APPLIED T1 1 1",
+                "1 APPLIED T2 1 1",
+                "2 CORRECTED T1 2 1",
+                "3 STALE T1 1 1",
+                "6 CANCELLED T2 2 1"
+            ]
         );
         let key = columns[0][6].strip_prefix("\\x7b226974656d223a22776964676574222c").unwrap();
         assert_eq!(key.len(), 2 * r#""location":"berlin"}"#.len());
         assert_eq!(
             world.rows("head"),
-            [
-                "source-demo-1 0 T1 2 widget berlin 2026-01-05 -90",
-                "source-demo-1 0 T2 2 widget berlin - -"
-            ]
+            ["source-demo-1 0 T1 2 widget berlin 2026-01-05 -90", "source-demo-1 0 T2 2 widget berlin - -"]
         );
         assert_eq!(
             world.rows("position"),
@@ -74,7 +80,9 @@ fn batches_become_rows() {
             ]
         );
         let partition = world.rows("partition").remove(0);
-        assert!(partition.starts_with(&format!("source-demo-1 0 1 {} 7 tester:1 2026-01-01 ", token.claim_id)));
+        assert!(
+            partition.starts_with(&format!("source-demo-1 0 1 {} 7 tester:1 2026-01-01 ", token.claim_id))
+        );
     });
 }
 

@@ -36,7 +36,8 @@ fn a_commit_is_told_with_all_that_it_did() {
         assert_eq!((decision.carried, decision.expected), (Some(token), Some(frontier)));
         assert_eq!(decision.decided, [Offset(0), Offset(1)]);
         let written = decision.rows.as_ref().unwrap();
-        let some = |columns: &[&str]| columns.iter().map(|column| Some((*column).to_owned())).collect::<Vec<_>>();
+        let some =
+            |columns: &[&str]| columns.iter().map(|column| Some((*column).to_owned())).collect::<Vec<_>>();
         assert_eq!(written.positions[0][..5], some(&["widget", "berlin", "2026-01-05", "2", "0"]));
         assert_eq!(written.positions[0][5..], [None, None]);
         assert_eq!(written.evidence[1][..4], some(&["0", "1", "CANCELLED", "T1"]));

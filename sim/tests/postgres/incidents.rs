@@ -38,7 +38,10 @@ fn a_failover_cuts_sessions_and_takes_none_for_a_time() {
         world.befall(Fault::FailedOver, 3_000, 0);
         for _ in 0..2 {
             let answer = desk.ask(&OBSERVE).await;
-            assert!(matches!(answer, Event::ObserveFailed { failure: Failure::Unreached(_), .. }), "{answer:?}");
+            assert!(
+                matches!(answer, Event::ObserveFailed { failure: Failure::Unreached(_), .. }),
+                "{answer:?}"
+            );
         }
         sleep(Duration::from_secs(3)).await;
         assert_eq!(desk.observe().await.0, Some(token));

@@ -1,8 +1,11 @@
 //! What is said of a COMMIT under each fault, and what the server then shows.
 
+use std::time::Duration;
+
 use amends_core::ids::Frontier;
 use amends_core::lifecycle::event::{Event, Failure, ProcessFailure};
 use amends_sim::faults::Fault;
+use madsim::time::sleep;
 
 use crate::desk::{CLAIM, Desk, OBSERVE, TENURE, World, records, world};
 
@@ -78,14 +81,31 @@ fn a_late_commit_is_waited_for() {
 #[test]
 fn a_warning_is_unknown_and_committed() {
     assert_eq!(decision_under(Fault::StandbyWarned, 0, 0), (Said::Unknown, COMMITTED));
-    // The failover comes a moment later, and the server that is left never had it.
-    assert_eq!(decision_under(Fault::StandbyWarned, 0, 1).0, Said::Unknown);
+}
+
+/// The failover comes a moment later, and the server that is left never had it.
+#[test]
+fn a_warned_commit_may_be_forgotten() {
+    world(11, false, async |world: World| {
+        let mut desk = Desk::of(&world, 0).await;
+        let (token, frontier) = desk.claim().await;
+        world.order(Fault::StandbyWarned, 0, 1);
+        let answer = desk.process(token, frontier, &records(&["T1 r1 cancel"])).await;
+        assert_eq!(said(&answer), Said::Unknown);
+        sleep(Duration::from_millis(100)).await;
+        assert!(world.has_struck(Fault::CommitsForgotten));
+        assert_eq!(desk.observe().await, (Some(token), Some(frontier)));
+        assert!(world.rows("evidence").is_empty());
+    });
 }
 
 #[test]
 fn a_refusal_is_not_committed() {
     for variant in [0, 1] {
-        assert_eq!(decision_under(Fault::TransactionAborted, 1, variant), (Said::NotCommitted, NOT_COMMITTED));
+        assert_eq!(
+            decision_under(Fault::TransactionAborted, 1, variant),
+            (Said::NotCommitted, NOT_COMMITTED)
+        );
         assert_eq!(decision_under(Fault::DiskFull, 1, variant), (Said::NotCommitted, NOT_COMMITTED));
     }
 }

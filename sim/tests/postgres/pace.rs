@@ -23,7 +23,9 @@ async fn twelve(world: World) {
 
 async fn with_faults(world: World) {
     let (mut one, mut two) = (Desk::of(&world, 0).await, Desk::of(&world, 1).await);
-    for (fault, severity) in [(Fault::CommitReplyLost, 100), (Fault::CommitLate, 700), (Fault::ObserveFails, 1)] {
+    for (fault, severity) in
+        [(Fault::CommitReplyLost, 100), (Fault::CommitLate, 700), (Fault::ObserveFails, 1)]
+    {
         world.order(fault, severity, 0);
         let (token, frontier) = one.claim().await;
         let batch = [record(frontier.0, "T1 r1 assert 2026-01-05 -3")].into();

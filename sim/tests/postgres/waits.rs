@@ -103,7 +103,10 @@ fn an_idle_transaction_is_ended_by_the_server() {
         let mut desk = Desk::of(&world, 0).await;
         let (token, frontier) = desk.claim().await;
         world.order(Fault::CommitLost, 0, 1);
-        desk.tell(&crate::desk::process(token, frontier, &records(&["T1 r1 cancel"])), Some(records(&["T1 r1 cancel"])));
+        desk.tell(
+            &crate::desk::process(token, frontier, &records(&["T1 r1 cancel"])),
+            Some(records(&["T1 r1 cancel"])),
+        );
         sleep(Duration::from_millis(500)).await;
         let began = Instant::now();
         let mut other = Desk::of(&world, 1).await;
