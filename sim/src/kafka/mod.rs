@@ -79,6 +79,13 @@ impl Kafka {
         let _ = (ground, partition);
     }
 
+    /// The form in which a visible record cannot be read, where it cannot.
+    #[must_use]
+    pub fn poison(&self, partition: Partition, offset: amends_core::ids::Offset) -> Option<u32> {
+        let _ = (partition, offset);
+        None
+    }
+
     /// The faults are over: every leader is there, transactions end, late callbacks arrive.
     pub fn heal(&mut self, ground: &mut Ground) {
         let _ = ground;
