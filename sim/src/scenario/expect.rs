@@ -60,7 +60,7 @@ pub const CONDITIONS: &[(&str, &str, &str)] = &[
 ];
 
 /// Why a stream can stop, by the words of `StopReason` and `Refusal`.
-pub(super) const REASONS: &[&str] = &[
+pub const REASONS: &[&str] = &[
     "shutdown",
     "paused",
     "stopped",

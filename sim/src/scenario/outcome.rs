@@ -12,7 +12,7 @@ use crate::truth::Truth;
 const QUIET_MS: u64 = 6_000;
 
 /// The words of events and commands, as traces print them, and whether they are about partitions.
-pub(super) const WORDS: &[(&str, bool)] = &[
+pub const WORDS: &[(&str, bool)] = &[
     ("assigned", true),
     ("revoked", true),
     ("lost", false),
