@@ -167,6 +167,9 @@ fn of_member(who: Who, words: &mut Words<'_>) -> Parsed<Condition> {
     }
 }
 
+/// What can be said of a member, besides the words of the trace.
+const OF_MEMBER: [&str; 5] = ["active", "running", "stopped", "order", "never"];
+
 fn stopped(who: Who, words: &mut Words<'_>) -> Parsed<Condition> {
     let Some(word) = words.peek().filter(|word| word.text != WITHIN) else {
         return Ok(Condition::Stopped(who, None));
@@ -200,12 +203,17 @@ fn said(words: &mut Words<'_>) -> Parsed<(Vec<&'static str>, Option<u32>)> {
 }
 
 fn counts(who: Who, first: Word<'_>, words: &mut Words<'_>) -> Parsed<Condition> {
-    let (mut counted, mut partition, mut by) = (vec![first.counted()?], None, None);
+    let (name, bound) = first.counted()?;
+    if !WORDS.iter().any(|(word, _)| *word == name.text) {
+        let all = OF_MEMBER.into_iter().chain(WORDS.iter().map(|(word, _)| *word));
+        return Err(Mistake::none_of(name.at, name.text, "word about a member", all));
+    }
+    let (mut counted, mut partition, mut by) = (vec![(name, bound)], None, None);
     while let Some(word) = words.peek().filter(|word| word.text != WITHIN) {
         words.next();
         match word.option() {
             _ if word.is_partition() => partition = Some(word.partition(words.cast)?),
-            Some((key, value)) if key.text == "by" && first.counted()?.0.text == "fenced" => {
+            Some((key, value)) if key.text == "by" && name.text == "fenced" => {
                 by = Some(value.number("an epoch")?);
             }
             _ => counted.push(word.counted()?),

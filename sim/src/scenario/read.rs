@@ -3,7 +3,7 @@
 use super::action::Action;
 use super::mistakes::{Mistake, Parsed, Span};
 use super::scene::{NEEDED, Scene};
-use super::words::{Word, Words};
+use super::words::{Word, Words, time};
 use super::{Act, Deed, Expectation, Scenario, When};
 use super::{expect, scene, verbs};
 
@@ -98,13 +98,8 @@ impl Reader {
                 return Err(unknown(first, "beginning of an expectation", &["expect"]));
             }
             _ => {
-                let begins = [
-                    "until",
-                    "mark",
-                    "expect",
-                    "a time, such as 5s",
-                    "a time after the line above, such as +5s",
-                ];
+                let begins =
+                    ["until", "mark", "expect", "a time like 5s", "a time after the line above like +5s"];
                 return Err(unknown(first, "beginning of a line", &begins));
             }
         };
@@ -166,7 +161,7 @@ impl Reader {
             return Err(Mistake::new(margin.at, what).expecting([instead]));
         };
         if at_ms < clock {
-            let what = format!("{} is earlier than the line above, {clock}ms", margin.text);
+            let what = format!("{} is earlier than the line above, {}", margin.text, time(clock));
             return Err(Mistake::new(margin.at, what).expecting(["a time that is not earlier"]));
         }
         self.clock = Some(at_ms);

@@ -151,7 +151,8 @@ pub(super) fn read(words: &mut Words<'_>, scene: &mut Scene) -> Parsed<&'static 
     let word = words.take("a setting, such as topic")?;
     let setting = SETTINGS.iter().find(|setting| setting.word == word.text);
     let setting = setting.ok_or_else(|| {
-        let all = SETTINGS.iter().map(|setting| setting.word).chain(["until", "mark", "expect", "a time"]);
+        let all =
+            SETTINGS.iter().map(|setting| setting.word).chain(["until", "mark", "expect", "a time like 0s"]);
         Mistake::none_of(word.at, word.text, "setting, and begins no other line", all)
     })?;
     (setting.parse)(words, scene)?;

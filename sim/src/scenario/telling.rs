@@ -3,6 +3,7 @@
 use super::action::Action;
 use super::mistakes::Mistake;
 use super::outcome::Outcome;
+use super::words::time;
 use super::{Act, Deed, When};
 use crate::truth::Truth;
 
@@ -58,7 +59,8 @@ impl<'a> Telling<'a> {
                         if truth.now < at_ms {
                             return Next::Wait { at_ms };
                         }
-                        return Next::Missed(Mistake::new(act.at, format!("after {within_ms}ms {instead}")));
+                        let what = format!("in {} it did not come: {instead}", time(*within_ms));
+                        return Next::Missed(Mistake::new(act.at, what));
                     }
                     (self.rest, self.since_ms) = (rest, truth.now);
                 }

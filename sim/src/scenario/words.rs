@@ -116,6 +116,11 @@ impl<'a> Words<'a> {
     }
 }
 
+/// Milliseconds as they are written.
+pub(super) fn time(ms: u64) -> String {
+    if ms.is_multiple_of(1_000) { format!("{}s", ms / 1_000) } else { format!("{ms}ms") }
+}
+
 /// The letter of a worker.
 pub(super) fn letter(worker: u8) -> char {
     crate::life::Life::first(worker).letter()
@@ -123,7 +128,12 @@ pub(super) fn letter(worker: u8) -> char {
 
 impl<'a> Word<'a> {
     pub(super) fn is_no(self, kind: &str, expected: &str) -> Mistake {
-        Mistake::new(self.at, format!("`{}` is no {kind}", self.text)).expecting([expected])
+        let what = if self.text.is_empty() {
+            "here something is missing".to_owned()
+        } else {
+            format!("`{}` is no {kind}", self.text)
+        };
+        Mistake::new(self.at, what).expecting([expected])
     }
 
     /// What stands before and behind the `=`.

@@ -73,7 +73,8 @@ mistakes! {
     an_outcome_that_is_no_expectation: outcome("expect   drained\nexpct    quiet");
     an_act_behind_the_outcome: outcome("expect   drained\n5s       crash a");
     an_opposite_that_is_none: outcome("expect   not quiet");
-    a_word_that_no_trace_has: outcome("expect   a proces=2");
+    a_word_that_is_nearly_active: outcome("expect   a activ orders/0");
+    a_word_that_no_trace_has: outcome("expect   a order claim proces");
     a_word_that_is_about_no_partition: outcome("expect   a check=2 orders/0");
     a_count_that_is_none: outcome("expect   a process>2");
     a_reason_that_is_none: outcome("expect   a stopped reason=unresolvd");

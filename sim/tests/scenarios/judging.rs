@@ -232,7 +232,7 @@ fn a_fault_struck_so_often() {
 #[test]
 fn a_world_is_quiet_when_nothing_was_left_to_be_done_for_a_while() {
     let mut world = ByHand::new();
-    let mut is_quiet_after = |world: &mut ByHand, ms: u64| {
+    let is_quiet_after = |world: &mut ByHand, ms: u64| {
         world.truth.now += ms;
         world.judge("quiet").is_none()
     };

@@ -40,10 +40,10 @@ fn random_faults_and_a_mixed_pace_are_those_of_a_campaign() {
 
 fn action(line: &str) -> Action {
     let scenario = scenario("topic orders partitions=2", &format!("0s {line}"));
-    match scenario.story.into_iter().next().unwrap().deed {
-        Deed::Perform { when: When::At(0), action } => action,
-        deed => panic!("{deed:?}"),
-    }
+    let Deed::Perform { when: When::At(0), action } = scenario.story.into_iter().next().unwrap().deed else {
+        panic!("{line} is an act at 0s")
+    };
+    action
 }
 
 fn incident(fault: Fault, severity: u64, variant: u32, worker: u8, partition: u32) -> Action {
