@@ -28,6 +28,11 @@ impl Chronicle {
         Self { truth, checks: Checks::default(), trace: is_traced.then(String::new), broken: None }
     }
 
+    /// From now on only the check of this name judges: to see that it, and not another one, catches a defect.
+    pub fn judge_only(&mut self, name: &'static str) {
+        self.checks.only(name);
+    }
+
     /// Takes in what happened.
     pub fn tell(&mut self, fact: &Fact<'_>) {
         if self.broken.is_some() {

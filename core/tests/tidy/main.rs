@@ -9,6 +9,7 @@ mod decisions;
 mod docs;
 mod lexer;
 mod names;
+mod outside;
 mod packages;
 mod places;
 mod repository;

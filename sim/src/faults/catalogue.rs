@@ -2,117 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What can go wrong, by its number in the catalogue.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[repr(u8)]
-pub enum Fault {
-    /// F01: the reply to a decision's COMMIT is lost; it committed.
-    CommitReplyLost = 1,
-    /// F02: a decision's COMMIT does not commit, and no reply comes.
-    CommitLost = 2,
-    /// F03: a decision's reply is lost, and its COMMIT lands later.
-    CommitLate = 3,
-    /// F04: the reply to a claim's COMMIT is lost.
-    ClaimReplyLost = 4,
-    /// F05: PostgreSQL chooses the transaction to give way.
-    TransactionAborted = 5,
-    /// F06: another session holds the row's lock.
-    RowHeld = 6,
-    /// F07: the connection drops.
-    ConnectionDropped = 7,
-    /// F08: a read of the row fails.
-    ObserveFails = 8,
-    /// F09: a new session lands on a standby.
-    OnStandby = 9,
-    /// F10: a failover loses acknowledged commits.
-    CommitsForgotten = 10,
-    /// F11: a failover without loss: every session is cut.
-    FailedOver = 11,
-    /// F12: the server ends a session or takes no new one.
-    SessionRefused = 12,
-    /// F13: a callback comes late.
-    CallbackDelayed = 13,
-    /// F14: a callback comes out of order, twice, or never.
-    CallbackOutOfOrder = 14,
-    /// F15: the group takes a partition while the tenure works.
-    RevokedDuring = 15,
-    /// F16: a partition is revoked and given to the same worker again.
-    ReassignedAtOnce = 16,
-    /// F17: the group rebalances again and again.
-    RebalanceStorm = 17,
-    /// F18: a process stands still and does not know it.
-    Paused = 18,
-    /// F19: the client's thread does not run; its member is lost.
-    PollThreadStarved = 19,
-    /// F20: a process dies.
-    Crashed = 20,
-    /// F21: somebody asks the worker to stop.
-    Asked = 21,
-    /// F22: a partition's leader changes.
-    LeaderMoved = 22,
-    /// F23: an unclean election truncates the log below the frontier.
-    TruncatedBelow = 23,
-    /// F24: the topic is deleted and made again.
-    Recreated = 24,
-    /// F25: the topic gets more partitions.
-    PartitionsAdded = 25,
-    /// F26: the log's beginning is deleted.
-    RetentionTruncated = 26,
-    /// F27: compaction leaves a hole, or is switched on.
-    Compacted = 27,
-    /// F28: aborted transactions lie between the records.
-    AbortedInterleaved = 28,
-    /// F29: control records lie at the end.
-    ControlTail = 29,
-    /// F30: an open transaction holds the stable end back.
-    TransactionHangs = 30,
-    /// F31: the client gives records again.
-    Redelivered = 31,
-    /// F32: records fetched before a seek come after it.
-    StalePrefetch = 32,
-    /// F33: a seek is late, fails, or does not take.
-    SeekMisbehaves = 33,
-    /// F34: a check is answered by a broker that is behind.
-    MetadataStale = 34,
-    /// F35: the broker's protocol has no topic id.
-    TopicIdAbsent = 35,
-    /// F36: a group offset wins over the first seek.
-    GroupOffsetPlanted = 36,
-    /// F37: a poll fails, or says nothing.
-    PollMisbehaves = 37,
-    /// F38: a timer is early or late.
-    TimerMisbehaves = 38,
-    /// F39: a record cannot be read.
-    Poison = 39,
-    /// F40: another deployment works for the namespace.
-    SecondDeployment = 40,
-    /// F41: a dead process's transaction commits after it.
-    OrphanCommits = 41,
-    /// F42: the server's statement limit is another than the worker's.
-    StatementLimit = 42,
-    /// F43: a second database has the same namespace.
-    SecondDatabase = 43,
-    /// F44: a decision is larger than it may be.
-    DecisionTooLarge = 44,
-    /// F45: COMMIT is answered with a warning of the synchronous standby.
-    StandbyWarned = 45,
-    /// F46: a claim of the same process lands after its fresh one was sent.
-    OrphanClaim = 46,
-    /// F47: a decision's bytes reach the server late.
-    BytesDelayed = 47,
-    /// F48: the log is cut and grows past where it was.
-    TruncatedAndRegrown = 48,
-    /// F49: the guard's session is lost.
-    GuardLost = 49,
-    /// F50: a relay is paused while a second one runs.
-    RelayPaused = 50,
-    /// F51: the server has no room.
-    DiskFull = 51,
-    /// F52: the client is closed while the group rebalances.
-    ClosedDuringRebalance = 52,
-}
-
 /// One row of the catalogue.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
@@ -140,474 +29,81 @@ impl Fault {
     }
 }
 
-/// All faults, by number.
-pub const CATALOGUE: [Entry; 52] = [
-    Entry {
-        fault: Fault::CommitReplyLost,
-        name: "commit-reply-lost",
-        what: "the reply to a decision's COMMIT is lost; it committed",
-        unit: "ms until the client knows",
-        severity: (0, 3_000),
-        per_mille: 600,
-        variants: &["cut", "silent"],
-    },
-    Entry {
-        fault: Fault::CommitLost,
-        name: "commit-lost",
-        what: "a decision's COMMIT does not commit, and no reply comes",
-        unit: "ms until the client knows",
-        severity: (0, 3_000),
-        per_mille: 300,
-        variants: &["cut", "silent"],
-    },
-    Entry {
-        fault: Fault::CommitLate,
-        name: "commit-late",
-        what: "a decision's reply is lost, and its COMMIT lands later",
-        unit: "ms until it lands",
-        severity: (1, 30_000),
-        per_mille: 300,
-        variants: &["cut", "silent"],
-    },
-    Entry {
-        fault: Fault::ClaimReplyLost,
-        name: "claim-reply-lost",
-        what: "the reply to a claim's COMMIT is lost",
-        unit: "ms until the client knows",
-        severity: (0, 3_000),
-        per_mille: 600,
-        variants: &["installed", "not-installed"],
-    },
-    Entry {
-        fault: Fault::TransactionAborted,
-        name: "transaction-aborted",
-        what: "PostgreSQL chooses the transaction to give way",
-        unit: "in a row",
-        severity: (1, 5),
-        per_mille: 200,
-        variants: &["40001", "40P01"],
-    },
-    Entry {
-        fault: Fault::RowHeld,
-        name: "row-held",
-        what: "another session holds the row's lock",
-        unit: "ms",
-        severity: (0, 25_000),
-        per_mille: 0,
-        variants: &["foreign", "worker"],
-    },
-    Entry {
-        fault: Fault::ConnectionDropped,
-        name: "connection-dropped",
-        what: "the connection drops",
-        unit: "",
-        severity: (0, 0),
-        per_mille: 150,
-        variants: &["before-begin", "mid-statement", "before-commit", "after-commit", "half-open"],
-    },
-    Entry {
-        fault: Fault::ObserveFails,
-        name: "observe-fails",
-        what: "a read of the row fails",
-        unit: "in a row",
-        severity: (1, 5),
-        per_mille: 250,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::OnStandby,
-        name: "on-standby",
-        what: "a new session lands on a standby",
-        unit: "in a row",
-        severity: (1, 5),
-        per_mille: 200,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::CommitsForgotten,
-        name: "commits-forgotten",
-        what: "a failover loses acknowledged commits",
-        unit: "commits",
-        severity: (1, 5),
-        per_mille: 0,
-        variants: &["old-holder-alive", "old-holder-dead"],
-    },
-    Entry {
-        fault: Fault::FailedOver,
-        name: "failed-over",
-        what: "a failover without loss: every session is cut",
-        unit: "ms until the new server takes connections",
-        severity: (0, 30_000),
-        per_mille: 0,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::SessionRefused,
-        name: "session-refused",
-        what: "the server ends a session or takes no new one",
-        unit: "ms",
-        severity: (0, 5_000),
-        per_mille: 150,
-        variants: &["57P01", "53300", "pool-exhausted"],
-    },
-    Entry {
-        fault: Fault::CallbackDelayed,
-        name: "callback-delayed",
-        what: "a callback comes late",
-        unit: "ms",
-        severity: (0, 60_000),
-        per_mille: 200,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::CallbackOutOfOrder,
-        name: "callback-out-of-order",
-        what: "a callback comes out of order, twice, or never",
-        unit: "",
-        severity: (0, 0),
-        per_mille: 150,
-        variants: &["revoked-after-assigned", "assigned-twice", "lost-for-revoked", "revoked-never"],
-    },
-    Entry {
-        fault: Fault::RevokedDuring,
-        name: "revoked-during",
-        what: "the group takes a partition while the tenure works",
-        unit: "",
-        severity: (0, 0),
-        per_mille: 60,
-        variants: &["claim", "seek", "check", "process", "retry-wait", "observe"],
-    },
-    Entry {
-        fault: Fault::ReassignedAtOnce,
-        name: "reassigned-at-once",
-        what: "a partition is revoked and given to the same worker again",
-        unit: "ms between",
-        severity: (0, 5_000),
-        per_mille: 0,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::RebalanceStorm,
-        name: "rebalance-storm",
-        what: "the group rebalances again and again",
-        unit: "rebalances",
-        severity: (1, 20),
-        per_mille: 0,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::Paused,
-        name: "paused",
-        what: "a process stands still and does not know it",
-        unit: "ms",
-        severity: (0, 120_000),
-        per_mille: 0,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::PollThreadStarved,
-        name: "poll-thread-starved",
-        what: "the client's thread does not run; its member is lost",
-        unit: "ms",
-        severity: (60_000, 180_000),
-        per_mille: 0,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::Crashed,
-        name: "crashed",
-        what: "a process dies",
-        unit: "ms until it starts again",
-        severity: (0, 30_000),
-        per_mille: 0,
-        variants: &["new-member", "same-member"],
-    },
-    Entry {
-        fault: Fault::Asked,
-        name: "asked",
-        what: "somebody asks the worker to stop",
-        unit: "",
-        severity: (0, 0),
-        per_mille: 0,
-        variants: &["once", "twice"],
-    },
-    Entry {
-        fault: Fault::LeaderMoved,
-        name: "leader-moved",
-        what: "a partition's leader changes",
-        unit: "ms without a leader",
-        severity: (0, 10_000),
-        per_mille: 0,
-        variants: &["clean", "unclean"],
-    },
-    Entry {
-        fault: Fault::TruncatedBelow,
-        name: "truncated-below",
-        what: "an unclean election truncates the log below the frontier",
-        unit: "offsets",
-        severity: (1, 10),
-        per_mille: 0,
-        variants: &["left-short", "regrown"],
-    },
-    Entry {
-        fault: Fault::Recreated,
-        name: "recreated",
-        what: "the topic is deleted and made again",
-        unit: "partitions",
-        severity: (1, 4),
-        per_mille: 0,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::PartitionsAdded,
-        name: "partitions-added",
-        what: "the topic gets more partitions",
-        unit: "partitions",
-        severity: (1, 8),
-        per_mille: 0,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::RetentionTruncated,
-        name: "retention-truncated",
-        what: "the log's beginning is deleted",
-        unit: "offsets",
-        severity: (1, 10),
-        per_mille: 0,
-        variants: &["below", "at", "above"],
-    },
-    Entry {
-        fault: Fault::Compacted,
-        name: "compacted",
-        what: "compaction leaves a hole, or is switched on",
-        unit: "offsets",
-        severity: (1, 3),
-        per_mille: 0,
-        variants: &["hole", "policy"],
-    },
-    Entry {
-        fault: Fault::AbortedInterleaved,
-        name: "aborted-interleaved",
-        what: "aborted transactions lie between the records",
-        unit: "‰ of the offsets",
-        severity: (0, 800),
-        per_mille: 1_000,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::ControlTail,
-        name: "control-tail",
-        what: "control records lie at the end",
-        unit: "records",
-        severity: (1, 5),
-        per_mille: 0,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::TransactionHangs,
-        name: "transaction-hangs",
-        what: "an open transaction holds the stable end back",
-        unit: "ms",
-        severity: (0, 300_000),
-        per_mille: 0,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::Redelivered,
-        name: "redelivered",
-        what: "the client gives records again",
-        unit: "records",
-        severity: (1, 20),
-        per_mille: 100,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::StalePrefetch,
-        name: "stale-prefetch",
-        what: "records fetched before a seek come after it",
-        unit: "records",
-        severity: (1, 5),
-        per_mille: 150,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::SeekMisbehaves,
-        name: "seek-misbehaves",
-        what: "a seek is late, fails, or does not take",
-        unit: "ms",
-        severity: (0, 5_000),
-        per_mille: 300,
-        variants: &["late", "erroneous-state", "not-taken"],
-    },
-    Entry {
-        fault: Fault::MetadataStale,
-        name: "metadata-stale",
-        what: "a check is answered by a broker that is behind",
-        unit: "ms",
-        severity: (0, 5_000),
-        per_mille: 200,
-        variants: &["old", "unknown", "no-leader"],
-    },
-    Entry {
-        fault: Fault::TopicIdAbsent,
-        name: "topic-id-absent",
-        what: "the broker's protocol has no topic id",
-        unit: "",
-        severity: (0, 0),
-        per_mille: 30,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::GroupOffsetPlanted,
-        name: "group-offset-planted",
-        what: "a group offset wins over the first seek",
-        unit: "offset",
-        severity: (0, 10),
-        per_mille: 200,
-        variants: &["within", "beyond-end"],
-    },
-    Entry {
-        fault: Fault::PollMisbehaves,
-        name: "poll-misbehaves",
-        what: "a poll fails, or says nothing",
-        unit: "",
-        severity: (0, 0),
-        per_mille: 150,
-        variants: &["error", "empty", "other-partition"],
-    },
-    Entry {
-        fault: Fault::TimerMisbehaves,
-        name: "timer-misbehaves",
-        what: "a timer is early or late",
-        unit: "ms",
-        severity: (0, 50),
-        per_mille: 300,
-        variants: &["late", "early"],
-    },
-    Entry {
-        fault: Fault::Poison,
-        name: "poison",
-        what: "a record cannot be read",
-        unit: "",
-        severity: (0, 0),
-        per_mille: 150,
-        variants: &["key", "value", "size", "utf8", "nul"],
-    },
-    Entry {
-        fault: Fault::SecondDeployment,
-        name: "second-deployment",
-        what: "another deployment works for the namespace",
-        unit: "",
-        severity: (0, 0),
-        per_mille: 0,
-        variants: &["same-manifest", "other-manifest"],
-    },
-    Entry {
-        fault: Fault::OrphanCommits,
-        name: "orphan-commits",
-        what: "a dead process's transaction commits after it",
-        unit: "ms",
-        severity: (0, 4_000),
-        per_mille: 300,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::StatementLimit,
-        name: "statement-limit",
-        what: "the server's statement limit is another than the worker's",
-        unit: "ms",
-        severity: (1_000, 60_000),
-        per_mille: 100,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::SecondDatabase,
-        name: "second-database",
-        what: "a second database has the same namespace",
-        unit: "",
-        severity: (0, 0),
-        per_mille: 0,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::DecisionTooLarge,
-        name: "decision-too-large",
-        what: "a decision is larger than it may be",
-        unit: "records that fit",
-        severity: (1, 4),
-        per_mille: 150,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::StandbyWarned,
-        name: "standby-warned",
-        what: "COMMIT is answered with a warning of the synchronous standby",
-        unit: "",
-        severity: (0, 0),
-        per_mille: 150,
-        variants: &["kept", "forgotten"],
-    },
-    Entry {
-        fault: Fault::OrphanClaim,
-        name: "orphan-claim",
-        what: "a claim of the same process lands after its fresh one was sent",
-        unit: "ms",
-        severity: (0, 4_000),
-        per_mille: 200,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::BytesDelayed,
-        name: "bytes-delayed",
-        what: "a decision's bytes reach the server late",
-        unit: "ms",
-        severity: (0, 4_000),
-        per_mille: 150,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::TruncatedAndRegrown,
-        name: "truncated-and-regrown",
-        what: "the log is cut and grows past where it was",
-        unit: "offsets",
-        severity: (1, 10),
-        per_mille: 0,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::GuardLost,
-        name: "guard-lost",
-        what: "the guard's session is lost",
-        unit: "",
-        severity: (0, 0),
-        per_mille: 0,
-        variants: &["load", "verify"],
-    },
-    Entry {
-        fault: Fault::RelayPaused,
-        name: "relay-paused",
-        what: "a relay is paused while a second one runs",
-        unit: "ms",
-        severity: (0, 120_000),
-        per_mille: 0,
-        variants: &[],
-    },
-    Entry {
-        fault: Fault::DiskFull,
-        name: "disk-full",
-        what: "the server has no room",
-        unit: "times",
-        severity: (1, 5),
-        per_mille: 150,
-        variants: &["effects", "commit", "53300"],
-    },
-    Entry {
-        fault: Fault::ClosedDuringRebalance,
-        name: "closed-during-rebalance",
-        what: "the client is closed while the group rebalances",
-        unit: "",
-        severity: (0, 0),
-        per_mille: 300,
-        variants: &[],
-    },
-];
+macro_rules! catalogue {
+    ($($number:literal $fault:ident $name:literal ($least:literal, $most:literal) $unit:literal $per_mille:literal
+       [$($variant:literal),*]: $what:literal,)*) => {
+        /// What can go wrong, by its number in the catalogue.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+        #[repr(u8)]
+        pub enum Fault {
+            $(#[doc = $what] #[serde(rename = $name)] $fault = $number,)*
+        }
+
+        /// All faults, by number.
+        pub const CATALOGUE: &[Entry] = &[$(Entry {
+            fault: Fault::$fault,
+            name: $name,
+            what: $what,
+            unit: $unit,
+            severity: ($least, $most),
+            per_mille: $per_mille,
+            variants: &[$($variant),*],
+        },)*];
+    };
+}
+
+// Number, fault, name, least and most severity and its unit, opportunities of a thousand at most, forms: what happens.
+catalogue! {
+    1 CommitReplyLost "commit-reply-lost" (0, 3_000) "ms until the client knows" 600 ["cut", "silent"]: "the reply to a decision's COMMIT is lost; it committed",
+    2 CommitLost "commit-lost" (0, 3_000) "ms until the client knows" 300 ["cut", "silent"]: "a decision's COMMIT does not commit, and no reply comes",
+    3 CommitLate "commit-late" (1, 30_000) "ms until it lands" 300 ["cut", "silent"]: "a decision's reply is lost, and its COMMIT lands later",
+    4 ClaimReplyLost "claim-reply-lost" (0, 3_000) "ms until the client knows" 600 ["installed", "not-installed"]: "the reply to a claim's COMMIT is lost",
+    5 TransactionAborted "transaction-aborted" (1, 5) "in a row" 200 ["40001", "40P01"]: "PostgreSQL chooses the transaction to give way",
+    6 RowHeld "row-held" (0, 25_000) "ms" 0 ["foreign", "worker"]: "another session holds the row's lock",
+    7 ConnectionDropped "connection-dropped" (0, 0) "" 150 ["before-begin", "mid-statement", "before-commit", "after-commit", "half-open"]: "the connection drops",
+    8 ObserveFails "observe-fails" (1, 5) "in a row" 250 []: "a read of the row fails",
+    9 OnStandby "on-standby" (1, 5) "in a row" 200 []: "a new session lands on a standby",
+    10 CommitsForgotten "commits-forgotten" (1, 5) "commits" 0 ["old-holder-alive", "old-holder-dead"]: "a failover loses acknowledged commits",
+    11 FailedOver "failed-over" (0, 30_000) "ms until the new server takes connections" 0 []: "a failover without loss: every session is cut",
+    12 SessionRefused "session-refused" (0, 5_000) "ms" 150 ["57P01", "53300", "pool-exhausted"]: "the server ends a session or takes no new one",
+    13 CallbackDelayed "callback-delayed" (0, 60_000) "ms" 200 []: "a callback comes late",
+    14 CallbackOutOfOrder "callback-out-of-order" (0, 0) "" 150 ["revoked-after-assigned", "assigned-twice", "lost-for-revoked", "revoked-never"]: "a callback comes out of order, twice, or never",
+    15 RevokedDuring "revoked-during" (0, 0) "" 60 ["claim", "seek", "check", "process", "retry-wait", "observe"]: "the group takes a partition while the tenure works",
+    16 ReassignedAtOnce "reassigned-at-once" (0, 5_000) "ms between" 0 []: "a partition is revoked and given to the same worker again",
+    17 RebalanceStorm "rebalance-storm" (1, 20) "rebalances" 0 []: "the group rebalances again and again",
+    18 Paused "paused" (0, 120_000) "ms" 0 []: "a process stands still and does not know it",
+    19 PollThreadStarved "poll-thread-starved" (60_000, 180_000) "ms" 0 []: "the client's thread does not run; its member is lost",
+    20 Crashed "crashed" (0, 30_000) "ms until it starts again" 0 ["new-member", "same-member"]: "a process dies",
+    21 Asked "asked" (0, 0) "" 0 ["once", "twice"]: "somebody asks the worker to stop",
+    22 LeaderMoved "leader-moved" (0, 10_000) "ms without a leader" 0 ["clean", "unclean"]: "a partition's leader changes",
+    23 TruncatedBelow "truncated-below" (1, 10) "offsets" 0 ["left-short", "regrown"]: "an unclean election truncates the log below the frontier",
+    24 Recreated "recreated" (1, 4) "partitions" 0 []: "the topic is deleted and made again",
+    25 PartitionsAdded "partitions-added" (1, 8) "partitions" 0 []: "the topic gets more partitions",
+    26 RetentionTruncated "retention-truncated" (1, 10) "offsets" 0 ["below", "at", "above"]: "the log's beginning is deleted",
+    27 Compacted "compacted" (1, 3) "offsets" 0 ["hole", "policy"]: "compaction leaves a hole, or is switched on",
+    28 AbortedInterleaved "aborted-interleaved" (0, 800) "‰ of the offsets" 1_000 []: "aborted transactions lie between the records",
+    29 ControlTail "control-tail" (1, 5) "records" 0 []: "control records lie at the end",
+    30 TransactionHangs "transaction-hangs" (0, 300_000) "ms" 0 []: "an open transaction holds the stable end back",
+    31 Redelivered "redelivered" (1, 20) "records" 100 []: "the client gives records again",
+    32 StalePrefetch "stale-prefetch" (1, 5) "records" 150 []: "records fetched before a seek come after it",
+    33 SeekMisbehaves "seek-misbehaves" (0, 5_000) "ms" 300 ["late", "erroneous-state", "not-taken"]: "a seek is late, fails, or does not take",
+    34 MetadataStale "metadata-stale" (0, 5_000) "ms" 200 ["old", "unknown", "no-leader"]: "a check is answered by a broker that is behind",
+    35 TopicIdAbsent "topic-id-absent" (0, 0) "" 30 []: "the broker's protocol has no topic id",
+    36 GroupOffsetPlanted "group-offset-planted" (0, 10) "offset" 200 ["within", "beyond-end"]: "a group offset wins over the first seek",
+    37 PollMisbehaves "poll-misbehaves" (0, 0) "" 150 ["error", "empty", "other-partition"]: "a poll fails, or says nothing",
+    38 TimerMisbehaves "timer-misbehaves" (0, 50) "ms" 300 ["late", "early"]: "a timer is early or late",
+    39 Poison "poison" (0, 0) "" 150 ["key", "value", "size", "utf8", "nul"]: "a record cannot be read",
+    40 SecondDeployment "second-deployment" (0, 0) "" 0 ["same-manifest", "other-manifest"]: "another deployment works for the namespace",
+    41 OrphanCommits "orphan-commits" (0, 4_000) "ms" 300 []: "a dead process's transaction commits after it",
+    42 StatementLimit "statement-limit" (1_000, 60_000) "ms" 100 []: "the server's statement limit is another than the worker's",
+    43 SecondDatabase "second-database" (0, 0) "" 0 []: "a second database has the same namespace",
+    44 DecisionTooLarge "decision-too-large" (1, 4) "records that fit" 150 []: "a decision is larger than it may be",
+    45 StandbyWarned "standby-warned" (0, 0) "" 150 ["kept", "forgotten"]: "COMMIT is answered with a warning of the synchronous standby",
+    46 OrphanClaim "orphan-claim" (0, 4_000) "ms" 200 []: "a claim of the same process lands after its fresh one was sent",
+    47 BytesDelayed "bytes-delayed" (0, 4_000) "ms" 150 []: "a decision's bytes reach the server late",
+    48 TruncatedAndRegrown "truncated-and-regrown" (1, 10) "offsets" 0 []: "the log is cut and grows past where it was",
+    49 GuardLost "guard-lost" (0, 0) "" 0 ["load", "verify"]: "the guard's session is lost",
+    50 RelayPaused "relay-paused" (0, 120_000) "ms" 0 []: "a relay is paused while a second one runs",
+    51 DiskFull "disk-full" (1, 5) "times" 150 ["effects", "commit", "53300"]: "the server has no room",
+    52 ClosedDuringRebalance "closed-during-rebalance" (0, 0) "" 300 []: "the client is closed while the group rebalances",
+}

@@ -127,7 +127,7 @@ impl Schedule {
         let shape = Shape::draw(&mut rng);
         let scheduler = Scheduler::draw(&mut rng);
         let (mut strikes, mut incidents) = (BTreeMap::new(), Vec::new());
-        for entry in &CATALOGUE {
+        for entry in CATALOGUE {
             if rng.random_bool(0.5) {
                 continue;
             }
