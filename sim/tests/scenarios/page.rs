@@ -111,7 +111,7 @@ fn every_example_of_the_tables_is_read() {
 
 #[test]
 fn every_fault_is_struck_by_its_name_in_each_of_its_forms() {
-    for entry in &CATALOGUE {
+    for entry in CATALOGUE {
         for form in entry.variants.iter().copied().chain([""]) {
             let act = format!("0s strike {} {form}", entry.name);
             read("lanes 1", &act, &format!("struck {}", entry.name))
