@@ -73,7 +73,7 @@ pub enum Fault {
     StalePrefetch = 32,
     /// F33: a seek is late, fails, or does not take.
     SeekMisbehaves = 33,
-    /// F34: a check is answered by a broker that is behind.
+    /// F34: a check is answered by a broker that is behind, or by none.
     MetadataStale = 34,
     /// F35: the broker's protocol has no topic id.
     TopicIdAbsent = 35,
@@ -442,11 +442,11 @@ pub const CATALOGUE: [Entry; 52] = [
     Entry {
         fault: Fault::MetadataStale,
         name: "metadata-stale",
-        what: "a check is answered by a broker that is behind",
+        what: "a check is answered by a broker that is behind, or by none",
         unit: "ms",
         severity: (0, 5_000),
         per_mille: 200,
-        variants: &["old", "unknown", "no-leader"],
+        variants: &["old", "unknown", "no-leader", "no-answer"],
     },
     Entry {
         fault: Fault::TopicIdAbsent,
@@ -473,7 +473,7 @@ pub const CATALOGUE: [Entry; 52] = [
         unit: "",
         severity: (0, 0),
         per_mille: 150,
-        variants: &["error", "empty", "other-partition"],
+        variants: &["error", "empty"],
     },
     Entry {
         fault: Fault::TimerMisbehaves,
