@@ -44,7 +44,7 @@ fn tables() -> [(String, String); 4] {
         } else {
             entry.unit.to_owned()
         };
-        let when = if entry.per_mille == 0 { "now" } else { "next opportunity" };
+        let when = if entry.is_incident { "now" } else { "next opportunity" };
         let parts = [forms, severity, when.to_owned()].into_iter().filter(|part| !part.is_empty());
         (line(entry.name, ""), entry.what, parts.collect::<Vec<_>>().join("; "))
     });
