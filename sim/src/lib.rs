@@ -22,9 +22,12 @@ pub mod faults;
 pub mod ground;
 pub mod kafka;
 pub mod life;
-
+#[cfg(madsim)]
+pub mod member;
 pub mod pace;
 pub mod plant;
+#[cfg(madsim)]
+pub mod postgres;
 pub mod records;
 pub mod run;
 pub mod scenario;

@@ -71,7 +71,7 @@ async fn conduct(schedule: Schedule, is_traced: bool) -> Arc<Mutex<Ground>> {
     let ground = Arc::new(Mutex::new(ground));
     let shared = Shared {
         world: Arc::new(Mutex::new(world)),
-        postgres: SimPostgres::new(&handle, Arc::clone(&ground), seed),
+        postgres: SimPostgres::start(Arc::clone(&ground), seed),
         ground,
         manifest: Arc::new(manifest),
         stir: Arc::new(Notify::new()),
@@ -102,12 +102,12 @@ impl Conductor {
     async fn run(&mut self) {
         let mut happenings = Vec::new();
         loop {
-            let (is_over, due) =
-                self.shared.with(|world, ground| (world.is_over(ground), world.next_due()));
+            let (is_over, due) = self.shared.with(|world, ground| (world.is_over(ground), world.next_due()));
             if is_over {
                 return;
             }
-            let wait = due.map_or(Duration::from_secs(1), |due| Duration::from_millis(due.saturating_sub(now_ms())));
+            let wait =
+                due.map_or(Duration::from_secs(1), |due| Duration::from_millis(due.saturating_sub(now_ms())));
             if !wait.is_zero() {
                 let stirred = std::pin::pin!(self.shared.stir.notified());
                 let slept = std::pin::pin!(madsim::time::sleep(wait));

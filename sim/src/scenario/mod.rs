@@ -13,7 +13,6 @@ use condition::Condition;
 use mistakes::{Mistake, Span};
 use outcome::Outcome;
 use scene::Scene;
-use telling::Telling;
 
 pub mod action;
 pub mod condition;
@@ -106,12 +105,6 @@ impl Scenario {
     #[must_use]
     pub fn schedule(&self, seed: u64) -> Schedule {
         self.scene.schedule(seed)
-    }
-
-    /// Begins to tell the story.
-    #[must_use]
-    pub fn tell(&self) -> Telling<'_> {
-        Telling::of(&self.story)
     }
 
     /// What did not come out as it must, once the story is told.

@@ -89,6 +89,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Before anything happened.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { said: Vec::new(), busy_at: 0 }
+    }
+
     /// Takes in a fact that the truth has taken in.
     pub fn see(&mut self, fact: &Fact<'_>, truth: &Truth) {
         match fact {

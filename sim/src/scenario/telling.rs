@@ -8,10 +8,11 @@ use super::{Act, Deed, When};
 use crate::truth::Truth;
 
 /// A story while it is told.
-#[derive(Clone, Debug)]
-pub struct Telling<'a> {
-    rest: &'a [Act],
-    /// When the act before was over.
+#[derive(Clone, Debug, Default)]
+pub struct Telling {
+    /// How many acts are over.
+    told: usize,
+    /// When the last of them was.
     since_ms: u64,
 }
 
@@ -33,14 +34,10 @@ pub enum Next<'a> {
     Over,
 }
 
-impl<'a> Telling<'a> {
-    pub(super) fn of(story: &'a [Act]) -> Self {
-        Self { rest: story, since_ms: 0 }
-    }
-
-    /// What comes next, by what is so now.
-    pub fn next(&mut self, outcome: &Outcome, truth: &Truth) -> Next<'a> {
-        while let Some((act, rest)) = self.rest.split_first() {
+impl Telling {
+    /// What comes next in the story, which is always the same one, by what is so now.
+    pub fn next<'a>(&mut self, story: &'a [Act], outcome: &Outcome, truth: &Truth) -> Next<'a> {
+        while let Some(act) = story.get(self.told) {
             match &act.deed {
                 Deed::Perform { when, action } => {
                     let at_ms = match when {
@@ -50,7 +47,7 @@ impl<'a> Telling<'a> {
                     if truth.now < at_ms {
                         return Next::Wait { at_ms };
                     }
-                    (self.rest, self.since_ms) = (rest, truth.now);
+                    (self.told, self.since_ms) = (self.told + 1, truth.now);
                     return Next::Perform(action);
                 }
                 Deed::Until { condition, within_ms } => {
@@ -62,10 +59,10 @@ impl<'a> Telling<'a> {
                         let what = format!("in {} it did not come: {instead}", time(*within_ms));
                         return Next::Missed(Mistake::new(act.at, what));
                     }
-                    (self.rest, self.since_ms) = (rest, truth.now);
+                    (self.told, self.since_ms) = (self.told + 1, truth.now);
                 }
                 Deed::Mark(name) => {
-                    self.rest = rest;
+                    self.told += 1;
                     return Next::Mark(name);
                 }
             }

@@ -5,7 +5,7 @@ use amends_core::lifecycle::stop::StopReason;
 use amends_sim::life::Life;
 use amends_sim::scenario::Scenario;
 use amends_sim::scenario::action::Action;
-use amends_sim::scenario::telling::Next;
+use amends_sim::scenario::telling::{Next, Telling};
 
 use crate::judging::ByHand;
 
@@ -29,8 +29,8 @@ fn acts_are_due_at_their_time_or_after_the_line_above() {
     let scenario = Scenario::read(TEXT).unwrap();
     let mut world = ByHand::new();
     world.polling(Life::first(0));
-    let mut telling = scenario.tell();
-    let mut next = |world: &ByHand| telling.next(&world.outcome, &world.truth);
+    let mut telling = Telling::default();
+    let mut next = |world: &ByHand| telling.next(&scenario.story, &world.outcome, &world.truth);
     assert_eq!(next(&world), Next::Perform(&Action::Start(0)));
     assert_eq!(next(&world), Next::Wait { at_ms: 2_000 });
     world.truth.now = 1_999;
@@ -55,9 +55,9 @@ fn acts_are_due_at_their_time_or_after_the_line_above() {
 fn what_does_not_come_in_time_is_shown_at_its_line() {
     let scenario = Scenario::read(TEXT).unwrap();
     let mut world = ByHand::new();
-    let mut telling = scenario.tell();
+    let mut telling = Telling::default();
     world.truth.now = 2_000;
-    let mut next = |world: &ByHand| telling.next(&world.outcome, &world.truth);
+    let mut next = |world: &ByHand| telling.next(&scenario.story, &world.outcome, &world.truth);
     assert!(matches!((next(&world), next(&world)), (Next::Perform(_), Next::Perform(_))));
     world.truth.now = 2_500;
     assert!(matches!(next(&world), Next::Perform(_)));
