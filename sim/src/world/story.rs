@@ -45,7 +45,7 @@ impl World {
     }
 
     /// Tells as much of the story as is due.
-    pub(super) fn tell(&mut self, ground: &mut Ground, out: &mut Vec<Happening>) {
+    pub fn tell(&mut self, ground: &mut Ground, out: &mut Vec<Happening>) {
         let Some(mut story) = self.story.take() else { return };
         let scenario = Arc::clone(&story.scenario);
         loop {
