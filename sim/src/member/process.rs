@@ -46,7 +46,7 @@ pub(super) async fn run(shared: Shared, who: Life, told: UnboundedReceiver<Told>
     madsim::task::spawn(fetch(told, sender.clone()));
     let pipeline = Pipeline::ledger(&namespace, (*shared.manifest).clone(), who.to_string(), BATCH_EFFECTS);
     let answer = Arc::new(move |event| drop(sender.send((event, None))));
-    let settings = shared.with(|world, ground| {
+    let settings = shared.disturb(|world, ground| {
         world.ready(ground, who);
         world.settings().clone()
     });
@@ -98,7 +98,7 @@ impl driver::World for Seat {
             self.records.remove(tenure);
         }
         let who = self.who;
-        if !self.shared.with(|world, ground| world.perform(ground, who, command)) {
+        if !self.shared.disturb(|world, ground| world.perform(ground, who, command)) {
             let records = command.tenure().and_then(|tenure| self.records.get(&tenure).cloned());
             self.store.perform(command, records);
         }
