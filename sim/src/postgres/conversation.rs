@@ -115,7 +115,9 @@ impl Server {
         }
     }
 
-    fn carry_out(&mut self, ground: &mut Ground, id: SessionId, sent: Sent, is_landed: bool) {
+    fn carry_out(&mut self, ground: &mut Ground, id: SessionId, mut sent: Sent, is_landed: bool) {
+        // What was decided before the faults were over strikes no more.
+        sent.lie = sent.lie.filter(|_| ground.faults.is_wild());
         let Some(statement) = sent.runs else { return };
         let result = self.perform(ground, id, &sent, statement, is_landed);
         let Some(session) = self.sessions.get_mut(&id) else { return };
@@ -173,7 +175,7 @@ impl Server {
         self.forget_timer(id);
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let Some(Pause { sent, cause: Cause::Row(key) }) = session.pause.take() else { return };
-        let is_forced = session.forced_statement_ms.is_some_and(|ms| ms < session.settings.lock_ms);
+        let is_forced = session.forced_statement_ms.is_some_and(|ms| ms < session.settings.statement_ms);
         self.locks.give_up(&key, id);
         if refusal.code == "57014" && is_forced {
             self.struck(ground, Fault::StatementLimit, id, "is stopped by a limit that it did not set");
