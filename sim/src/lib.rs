@@ -22,11 +22,12 @@ pub mod faults;
 pub mod ground;
 pub mod kafka;
 pub mod life;
-
+pub mod oracle;
 pub mod pace;
 pub mod plant;
 pub mod records;
 pub mod run;
+pub mod sometimes;
 pub mod truth;
 pub mod walk;
 pub mod world;
