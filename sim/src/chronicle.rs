@@ -8,6 +8,7 @@ use crate::checks::{Checks, Violation};
 use crate::fact::Fact;
 use crate::faults::Fault;
 use crate::life::Life;
+use crate::scenario::outcome::Outcome;
 use crate::truth::Truth;
 
 /// The log of one world.
@@ -17,6 +18,8 @@ pub struct Chronicle {
     checks: Checks,
     /// The lines so far, where somebody wants to read them.
     trace: Option<String>,
+    /// What a scenario is judged by, where one is told.
+    outcome: Option<Outcome>,
     /// The first property that was broken. Nothing is taken in afterwards.
     broken: Option<Box<Violation>>,
 }
@@ -25,7 +28,18 @@ impl Chronicle {
     /// An empty log.
     #[must_use]
     pub fn new(truth: Truth, is_traced: bool) -> Self {
-        Self { truth, checks: Checks::default(), trace: is_traced.then(String::new), broken: None }
+        Self {
+            truth,
+            checks: Checks::default(),
+            trace: is_traced.then(String::new),
+            outcome: None,
+            broken: None,
+        }
+    }
+
+    /// From now on only the check of this name judges: to see that it, and not another one, catches a defect.
+    pub fn judge_only(&mut self, name: &'static str) {
+        self.checks.only(name);
     }
 
     /// Takes in what happened.
@@ -39,6 +53,21 @@ impl Chronicle {
             return;
         }
         self.truth.take(fact);
+        if let Some(outcome) = &mut self.outcome {
+            outcome.see(fact, &self.truth);
+        }
+    }
+
+    /// From now on keeps what a scenario is judged by.
+    pub fn watch(&mut self) {
+        self.outcome = Some(Outcome::default());
+    }
+
+    /// What a scenario is judged by: nothing unless it was kept.
+    #[must_use]
+    pub fn outcome(&self) -> &Outcome {
+        static NOTHING: Outcome = Outcome::new();
+        self.outcome.as_ref().unwrap_or(&NOTHING)
     }
 
     /// Takes in one step of a reducer: what it was given, and what it asks for.

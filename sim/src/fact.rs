@@ -206,6 +206,8 @@ pub enum Fact<'a> {
         /// How many partitions it has.
         partitions: u32,
     },
+    /// There is no topic of the name any more.
+    Deleted,
     /// The topic has more partitions.
     Grew {
         /// How many now.

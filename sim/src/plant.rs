@@ -2,26 +2,18 @@
 //! catch it. Production code has no switch for this: a reducer that ignores an event is one that never hears it, a
 //! reducer that sends the wrong command is one whose command was changed on the way out.
 
+use amends_core::lifecycle::Settings;
 use amends_core::lifecycle::command::Command;
 use amends_core::lifecycle::event::Event;
 
 use crate::life::Life;
 use crate::truth::Truth;
 
-/// One defect.
-#[derive(Clone, Copy)]
-pub struct Plant {
-    /// What is wrong, as the name of an edit.
-    pub name: &'static str,
-    /// The check that must catch it.
-    pub caught_by: &'static str,
-    /// Where it sits.
-    pub defect: Defect,
-}
-
-/// Where a defect sits.
+/// A place of one defect; a broken program may have several.
 #[derive(Clone, Copy)]
 pub enum Defect {
+    /// In what a reducer is started with.
+    Starts(fn(&mut Settings)),
     /// In how the reducer takes an event: what it hears instead, or nothing.
     Hears(fn(&mut Memory, &Truth, Life, &Event) -> Option<Event>),
     /// In what the reducer asks for after an event.
@@ -30,8 +22,16 @@ pub enum Defect {
     Says(Sql),
 }
 
+impl Defect {
+    /// The store's defect, where it is one.
+    #[must_use]
+    pub fn sql(&self) -> Option<Sql> {
+        if let Self::Says(sql) = self { Some(*sql) } else { None }
+    }
+}
+
 /// A defect of the store.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Sql {
     /// The token of the row is not compared.
     ComparesNoToken,
@@ -53,6 +53,14 @@ pub enum Sql {
     StopsOneShort,
     /// One record too few is decided, and the frontier moves behind all of them.
     SkipsTheLast,
+    /// The effects commit, and the frontier stays.
+    KeepsTheFrontier,
+    /// The frontier moves, and nothing is decided.
+    DecidesNothing,
+    /// The frontier moves behind everything that lies in the log, visible or not.
+    MovesBehindTheTail,
+    /// What lies in a gap is decided like records.
+    DecidesTheGap,
 }
 
 /// What a defect remembers within one world.
@@ -60,15 +68,6 @@ pub enum Sql {
 pub struct Memory {
     /// How often it has acted.
     pub times: u32,
-    /// A command or an event that it kept for later.
-    pub kept: Vec<(Life, Kept)>,
-}
-
-/// What a defect kept.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Kept {
-    /// A command.
-    Asked(Command),
-    /// An event.
-    Heard(Event),
+    /// Commands that it kept for later.
+    pub kept: Vec<(Life, Command)>,
 }

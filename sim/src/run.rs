@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::thread;
+use std::panic;
 
 use crate::checks::Violation;
 use crate::faults::{Fault, Pick, Schedule};
@@ -15,12 +15,15 @@ use crate::walk::Walk;
 pub enum Tier {
     /// Core alone, in a discrete-event loop.
     A,
+    /// The production driver, store and client, in a madsim world.
+    B,
 }
 
 impl fmt::Display for Tier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::A => f.write_str("a"),
+            Self::B => f.write_str("b"),
         }
     }
 }
@@ -55,20 +58,40 @@ impl fmt::Display for FellOver {
 
 impl std::error::Error for FellOver {}
 
-/// Lives a world on a fresh thread, so that nothing of an earlier one is left in it.
+/// Lives a world to its end, so that nothing of an earlier one is left in it: tier A keeps nothing outside of its own
+/// values. (Tier B must be the first thing that its thread does.)
 ///
 /// # Errors
 /// When the simulator panics.
 pub fn live(tier: Tier, schedule: Schedule, is_traced: bool) -> Result<Lived, FellOver> {
-    let world = thread::Builder::new().name("world".to_owned()).spawn(move || match tier {
+    match tier {
         Tier::A => {
-            let mut walk = Walk::new(schedule, is_traced);
-            walk.live();
-            left_of(walk.ground())
+            let lived = panic::catch_unwind(|| {
+                let mut walk = Walk::new(schedule, is_traced);
+                walk.live();
+                left_of(walk.ground())
+            });
+            lived.map_err(|panic| FellOver { why: said(panic.as_ref()) })
         }
+        Tier::B => on_a_fresh_thread(schedule, is_traced),
+    }
+}
+
+#[cfg(madsim)]
+fn on_a_fresh_thread(schedule: Schedule, is_traced: bool) -> Result<Lived, FellOver> {
+    let world = std::thread::Builder::new().name("world".to_owned()).spawn(move || {
+        let ground = crate::member::live(schedule, is_traced);
+        let ground = ground.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        left_of(&ground)
     });
     let world = world.map_err(|error| FellOver { why: error.to_string() })?;
     world.join().map_err(|panic| FellOver { why: said(panic.as_ref()) })
+}
+
+/// Without the flag there is no madsim world.
+#[cfg(not(madsim))]
+fn on_a_fresh_thread(_: Schedule, _: bool) -> Result<Lived, FellOver> {
+    Err(FellOver { why: "built without --cfg madsim".to_owned() })
 }
 
 fn left_of(ground: &Ground) -> Lived {

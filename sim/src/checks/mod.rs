@@ -90,15 +90,26 @@ macro_rules! checks {
     ($($field:ident: $check:ty),* $(,)?; of runs: $($property:ty),* $(,)?) => {
         /// All checks of one world.
         #[derive(Default)]
-        pub struct Checks { $($field: $check),* }
+        pub struct Checks {
+            /// The one that judges, where the others are silent.
+            only: Option<&'static str>,
+            $($field: $check),*
+        }
 
         impl Checks {
+            /// From now on only the check of this name judges.
+            pub fn only(&mut self, name: &'static str) {
+                self.only = Some(name);
+            }
+
             /// Shows a fact to every check; the first that objects is told.
             ///
             /// # Errors
             /// The property that the fact breaks.
             pub fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Result<(), Box<Violation>> {
-                $(if let Err(why) = self.$field.see(fact, truth) {
+                $(if let Err(why) = self.$field.see(fact, truth)
+                    && self.only.is_none_or(|only| only == <$check>::NAME)
+                {
                     return Err(Box::new(Violation {
                         name: <$check>::NAME,
                         claim: <$check>::CLAIM,

@@ -33,20 +33,25 @@ struct Shared {
     ground: Arc<Mutex<Ground>>,
     postgres: SimPostgres,
     manifest: Arc<Manifest>,
-    /// Something new is due, or was published.
+    /// A process did something: what is due next may be another thing.
     stir: Arc<Notify>,
+    /// A log grew.
     grown: Arc<Notify>,
 }
 
 impl Shared {
-    /// Does something with the world at its time.
+    /// Looks at the world at its time.
     fn with<T>(&self, act: impl FnOnce(&mut World, &mut Ground) -> T) -> T {
         let mut world = self.world.lock().unwrap_or_else(PoisonError::into_inner);
         let mut ground = self.ground.lock().unwrap_or_else(PoisonError::into_inner);
         ground.advance_to(now_ms());
-        let done = act(&mut world, &mut ground);
+        act(&mut world, &mut ground)
+    }
+
+    /// Does something to the world at its time, and wakes whoever moves it on.
+    fn disturb<T>(&self, act: impl FnOnce(&mut World, &mut Ground) -> T) -> T {
+        let done = self.with(act);
         self.stir.notify_one();
-        self.grown.notify_one();
         done
     }
 }
@@ -71,7 +76,7 @@ async fn conduct(schedule: Schedule, is_traced: bool) -> Arc<Mutex<Ground>> {
     let ground = Arc::new(Mutex::new(ground));
     let shared = Shared {
         world: Arc::new(Mutex::new(world)),
-        postgres: SimPostgres::new(&handle, Arc::clone(&ground), seed),
+        postgres: SimPostgres::start(Arc::clone(&ground), seed),
         ground,
         manifest: Arc::new(manifest),
         stir: Arc::new(Notify::new()),
@@ -100,20 +105,27 @@ struct Node {
 
 impl Conductor {
     async fn run(&mut self) {
-        let mut happenings = Vec::new();
+        let (mut happenings, mut grown) = (Vec::new(), 0);
         loop {
-            let (is_over, due) =
-                self.shared.with(|world, ground| (world.is_over(ground), world.next_due()));
+            let (is_over, due) = self.shared.with(|world, ground| (world.is_over(ground), world.next_due()));
             if is_over {
                 return;
             }
-            let wait = due.map_or(Duration::from_secs(1), |due| Duration::from_millis(due.saturating_sub(now_ms())));
+            let wait =
+                due.map_or(Duration::from_secs(1), |due| Duration::from_millis(due.saturating_sub(now_ms())));
             if !wait.is_zero() {
                 let stirred = std::pin::pin!(self.shared.stir.notified());
                 let slept = std::pin::pin!(madsim::time::sleep(wait));
                 futures_util::future::select(slept, stirred).await;
             }
-            self.shared.with(|world, ground| world.advance(ground, &mut happenings));
+            let length = self.shared.with(|world, ground| {
+                world.advance(ground, &mut happenings);
+                let logs = ground.chronicle.truth.logs.values();
+                logs.map(|log| log.end().0 + i64::from(log.cuts())).sum::<i64>()
+            });
+            if std::mem::replace(&mut grown, length) != length {
+                self.shared.grown.notify_one();
+            }
             for happening in happenings.drain(..) {
                 self.carry_out(happening);
             }

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use amends_core::driver::{Driver, World as _};
-use amends_core::driver;
+use amends_core::driver::{self, Driver};
 use amends_core::ids::{Moment, TenureId};
 use amends_core::journal::Step;
 use amends_core::lifecycle::command::Command;
@@ -19,7 +18,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use super::Shared;
 use super::carrier::{Fetcher, LogName};
 use crate::life::Life;
-use crate::postgres::SimEnvironment;
+use crate::postgres::env::SimEnvironment;
 use crate::world::TOPIC;
 
 /// A database that does not answer yet is asked again after this.
@@ -33,8 +32,8 @@ type Delivery = (Event, Option<Arc<[Record]>>);
 
 /// Lives one process until its stream ends.
 pub(super) async fn run(shared: Shared, who: Life, told: UnboundedReceiver<Told>) {
-    let env = shared.postgres.environment(who);
-    let target = Target::parse("postgres://sim@sim:5432/amends?sslmode=disable").expect("the URL is written above");
+    let env = SimEnvironment::new(shared.postgres.clone(), who);
+    let target = Target::parse(SimEnvironment::URL).expect("the URL of a world is one");
     let sessions = usize::try_from(shared.manifest.config().partitions()).unwrap_or(1) + 1;
     let store = Store::new(env.clone(), target, Settings { application_name: who.to_string(), sessions });
     let namespace = loop {
@@ -47,11 +46,12 @@ pub(super) async fn run(shared: Shared, who: Life, told: UnboundedReceiver<Told>
     madsim::task::spawn(fetch(told, sender.clone()));
     let pipeline = Pipeline::ledger(&namespace, (*shared.manifest).clone(), who.to_string(), BATCH_EFFECTS);
     let answer = Arc::new(move |event| drop(sender.send((event, None))));
-    let settings = shared.with(|world, ground| {
+    let settings = shared.disturb(|world, ground| {
         world.ready(ground, who);
         world.settings().clone()
     });
-    let mut seat = Seat { who, shared, store: StoreWorld::new(store, pipeline, answer), records: BTreeMap::new() };
+    let mut seat =
+        Seat { who, shared, store: StoreWorld::new(store, pipeline, answer), records: BTreeMap::new() };
     let mut driver = Driver::new(settings);
     while let Some((event, records)) = inbox.recv().await {
         if let (Event::Polled { tenure, .. }, Some(records)) = (&event, records) {
@@ -98,7 +98,7 @@ impl driver::World for Seat {
             self.records.remove(tenure);
         }
         let who = self.who;
-        if !self.shared.with(|world, ground| world.perform(ground, who, command)) {
+        if !self.shared.disturb(|world, ground| world.perform(ground, who, command)) {
             let records = command.tenure().and_then(|tenure| self.records.get(&tenure).cloned());
             self.store.perform(command, records);
         }

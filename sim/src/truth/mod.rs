@@ -30,7 +30,7 @@ pub struct Truth {
     pub lanes: u32,
     /// The topic that has the name now; another one than the declared when it was recreated.
     pub current: Incarnation,
-    /// How many partitions it has now.
+    /// How many partitions it has now; 0 when it was deleted.
     pub current_partitions: u32,
     /// Its configuration is what a ledger needs.
     pub is_configured: bool,
@@ -197,6 +197,7 @@ impl Truth {
             Fact::Recreated { incarnation, partitions } => {
                 (self.current, self.current_partitions) = (*incarnation, *partitions);
             }
+            Fact::Deleted => self.current_partitions = 0,
             Fact::Grew { partitions } => self.current_partitions = *partitions,
             Fact::Reconfigured => self.is_configured = false,
             Fact::Struck { fault, .. } => *self.struck.entry(*fault).or_insert(0) += 1,

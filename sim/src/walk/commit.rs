@@ -1,7 +1,7 @@
 //! Knows what a transaction does between its lock and its end: what its client decides, whether COMMIT takes effect, and
 //! what is heard of it.
 
-use amends_core::ids::{ClaimId, Frontier, Token};
+use amends_core::ids::{ClaimId, Frontier, Offset, Token};
 use amends_core::lifecycle::event::{Event, Failure, ProcessFailure};
 
 use super::operation::{Client, Operation, Server, Work};
@@ -24,12 +24,12 @@ impl Store {
                 Some(Event::Observed { tenure, token: row.token, frontier: row.frontier })
             }
             Work::Process { token, .. }
-                if row.token != Some(*token) && self.defect != Some(Sql::ComparesNoToken) =>
+                if row.token != Some(*token) && !self.defects.contains(&Sql::ComparesNoToken) =>
             {
                 Some(Event::Fenced { tenure, by: row.token })
             }
             Work::Process { expected, .. }
-                if row.frontier != Some(*expected) && self.defect != Some(Sql::ComparesNoFrontier) =>
+                if row.frontier != Some(*expected) && !self.defects.contains(&Sql::ComparesNoFrontier) =>
             {
                 Some(Event::Moved { tenure, frontier: row.frontier })
             }
@@ -133,10 +133,20 @@ impl Store {
             Work::Claim => (self.claimed(before), None, None, Vec::new()),
             Work::Process { token, expected, range, offsets } => {
                 let (mut next, mut decided) = (range.last.frontier_after(), offsets.clone());
-                match self.defect {
-                    Some(Sql::StopsOneShort) => next = Frontier(range.last.0),
-                    Some(Sql::SkipsTheLast) => drop(decided.pop()),
-                    _ => {}
+                for defect in &self.defects {
+                    match defect {
+                        Sql::StopsOneShort => next = Frontier(range.last.0),
+                        Sql::SkipsTheLast => drop(decided.pop()),
+                        Sql::KeepsTheFrontier => next = *expected,
+                        Sql::DecidesNothing => decided.clear(),
+                        Sql::MovesBehindTheTail => {
+                            next = Frontier(ground.chronicle.truth.log(operation.partition).end().0);
+                        }
+                        Sql::DecidesTheGap => {
+                            decided = (expected.0..=range.last.0).map(Offset).collect();
+                        }
+                        _ => {}
+                    }
                 }
                 let after = Row { token: before.token, frontier: Some(next) };
                 (after, Some(*token), Some(*expected), decided)
@@ -152,9 +162,9 @@ impl Store {
     fn claimed(&mut self, before: Row) -> Row {
         self.claims += 1;
         // A failover may have forgotten epochs: the row counts, not what was once given.
-        let raised = i64::from(self.defect != Some(Sql::RaisesNoEpoch));
+        let raised = i64::from(!self.defects.contains(&Sql::RaisesNoEpoch));
         let epoch = (before.token.map_or(0, |token| token.epoch) + raised).max(1);
-        let kept = before.token.filter(|_| self.defect == Some(Sql::DrawsNoClaimId));
+        let kept = before.token.filter(|_| self.defects.contains(&Sql::DrawsNoClaimId));
         let claim_id = kept.map_or(ClaimId(self.claims), |token| token.claim_id);
         Row { token: Some(Token { epoch, claim_id }), frontier: before.frontier.or(Some(Frontier(0))) }
     }

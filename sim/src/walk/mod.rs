@@ -11,7 +11,7 @@ use amends_core::lifecycle::command::Command;
 use crate::faults::Schedule;
 use crate::ground::Ground;
 use crate::life::Life;
-use crate::plant::{Defect, Plant};
+use crate::plant::Defect;
 use crate::world::{Happening, TOPIC, World};
 use planted::Planted;
 use store::Store;
@@ -42,14 +42,15 @@ impl Walk {
         Self { ground, world, store: Store::default(), drivers, happenings, planted: None }
     }
 
-    /// The same world with a defect in it.
+    /// The same world with a broken program in it, and one check alone to catch it, or all.
     #[must_use]
-    pub fn planted(schedule: Schedule, is_traced: bool, plant: Plant) -> Self {
-        let mut walk = Self::new(schedule, is_traced);
-        if let Defect::Says(sql) = plant.defect {
-            walk.store.defect = Some(sql);
+    pub fn planted(schedule: Schedule, defects: &'static [Defect], only: Option<&'static str>) -> Self {
+        let mut walk = Self::new(schedule, true);
+        if let Some(check) = only {
+            walk.ground.chronicle.judge_only(check);
         }
-        walk.planted = Some(Planted::new(plant));
+        walk.store.defects = defects.iter().filter_map(|defect| defect.sql()).collect();
+        walk.planted = Some(Planted::new(defects));
         walk
     }
 
@@ -85,7 +86,12 @@ impl Walk {
         let ground = &mut self.ground;
         match happening {
             Happening::Start(who) => {
-                self.drivers.insert(who, Driver::new(self.world.settings().clone()));
+                let settings = self.world.settings().clone();
+                let settings = match &self.planted {
+                    None => settings,
+                    Some(planted) => planted.settings(settings),
+                };
+                self.drivers.insert(who, Driver::new(settings));
                 self.world.ready(ground, who);
             }
             Happening::Deliver(who, event) => {

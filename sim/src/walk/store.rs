@@ -1,6 +1,6 @@
 //! Knows what becomes of each operation of the store: whether it gets the row, whether it commits, whether anybody hears.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use amends_core::ids::{Partition, TenureId};
 use amends_core::lifecycle::command::Command;
@@ -33,7 +33,7 @@ pub(super) struct Store {
     pub(super) refuses_until: u64,
     answers: Vec<(Life, Event)>,
     /// What is wrong with the store, in a world that is to show it.
-    pub(super) defect: Option<Sql>,
+    pub(super) defects: BTreeSet<Sql>,
 }
 
 /// The next step of an operation.
@@ -190,10 +190,10 @@ impl Store {
                 }
                 operation.client = Client::Working;
                 operation.server = Server::Waiting;
-                if self.defect == Some(Sql::CommitsBeforeTheLock) {
+                if self.defects.contains(&Sql::CommitsBeforeTheLock) {
                     ground.chronicle.tell(&Fact::CommitSent { tx: operation.tx });
                 }
-                if self.locks.ask(operation.partition, id) || self.defect == Some(Sql::LocksNothing) {
+                if self.locks.ask(operation.partition, id) || self.defects.contains(&Sql::LocksNothing) {
                     self.lock(ground, id, operation);
                 } else {
                     let limit = LOCK_MS.min(operation.within_ms).max(1);
@@ -288,14 +288,14 @@ impl Store {
 
     pub(super) fn tell(&mut self, operation: &mut Operation, event: Event) {
         operation.client = Client::Answered;
-        let event = match (self.defect, event) {
-            (Some(Sql::BelievesInSuccess), Event::CommitUnknown { tenure, .. }) => {
+        let event = match event {
+            Event::CommitUnknown { tenure, .. } if self.defects.contains(&Sql::BelievesInSuccess) => {
                 Event::Committed { tenure }
             }
-            (Some(Sql::BelievesInFailure), Event::CommitUnknown { tenure, why }) => {
+            Event::CommitUnknown { tenure, why } if self.defects.contains(&Sql::BelievesInFailure) => {
                 operation.failed(tenure, Failure::Again(why))
             }
-            (_, event) => event,
+            event => event,
         };
         if let Some(ghost) = operation.ghost {
             self.answers.push((ghost.who, event));

@@ -46,7 +46,8 @@ impl World {
             | StopReason::AttemptsSpent { .. }
             | StopReason::Broken { .. } => true,
         };
-        if is_restarted {
+        // In a story whoever tells it starts the next one.
+        if is_restarted && self.story.is_none() {
             self.agenda.at(ground.now() + RESTART_MS, Due::Start(who.next()));
         }
     }
@@ -58,6 +59,9 @@ impl World {
         ground.chronicle.tell(&Fact::Healed);
         self.kafka.heal(ground);
         out.push(Happening::Heal);
+        if self.story.is_some() {
+            return;
+        }
         let all: Vec<(Life, bool)> = self.processes.all().collect();
         for (who, is_living) in all {
             if is_living {

@@ -4,6 +4,8 @@
 //! It is a machine without I/O, like the cluster inside it. Whoever runs it (`walk` or `member`) gives it what reducers
 //! ask for, moves its time on, and carries out what comes back.
 
+use std::sync::Arc;
+
 use amends_core::ids::Incarnation;
 use amends_core::lifecycle::Settings;
 use amends_core::lifecycle::command::{Command, Timer};
@@ -17,12 +19,15 @@ use crate::ground::Ground;
 use crate::kafka::{Kafka, Told};
 use crate::life::Life;
 use crate::pace::{Actor, Pace, Wait};
+use crate::scenario::Scenario;
 use crate::truth::Truth;
 pub(crate) use agenda::Agenda;
+use story::Story;
 
 mod agenda;
 mod end;
 mod processes;
+mod story;
 
 pub use end::Phase;
 pub use processes::Processes;
@@ -75,6 +80,8 @@ pub struct World {
     agenda: Agenda<Due>,
     phase: Phase,
     told: Vec<Told>,
+    /// What happens in it, where a scenario says so; nothing else does then but what follows.
+    story: Option<Story>,
 }
 
 /// The declared topic's UUID in every world.
@@ -89,6 +96,27 @@ impl World {
     /// The world of a schedule, and the ground that it stands on.
     #[must_use]
     pub fn new(schedule: Schedule, is_traced: bool) -> (Self, Ground) {
+        let (mut world, mut ground) = Self::still(schedule, is_traced);
+        let shape = &world.schedule.shape;
+        for worker in 0..shape.workers {
+            // Not at once: who comes first is part of the schedule.
+            let after = ground.pace.wait(Wait::Callback, Actor::Worker(worker));
+            world.agenda.at(after, Due::Start(Life::first(worker)));
+        }
+        world.agenda.at(shape.wild_ms, Due::Heal);
+        (world, ground)
+    }
+
+    /// The world of a scenario with one of its seeds: nobody starts, and nothing heals, but by its story.
+    #[must_use]
+    pub fn staged(scenario: Arc<Scenario>, seed: u64, is_traced: bool) -> (Self, Ground) {
+        let (mut world, mut ground) = Self::still(scenario.schedule(seed), is_traced);
+        ground.chronicle.watch();
+        world.story = Some(Story::of(scenario));
+        (world, ground)
+    }
+
+    fn still(schedule: Schedule, is_traced: bool) -> (Self, Ground) {
         let shape = &schedule.shape;
         let truth = Truth::new(declared(), shape.partitions, shape.lanes);
         let mut ground = Ground {
@@ -105,18 +133,12 @@ impl World {
         };
         let kafka = Kafka::new(shape, declared(), &mut ground);
         let mut agenda = Agenda::default();
-        for worker in 0..shape.workers {
-            // Not at once: who comes first is part of the schedule.
-            let after = ground.pace.wait(Wait::Callback, Actor::Worker(worker));
-            agenda.at(after, Due::Start(Life::first(worker)));
-        }
         for incident in &schedule.incidents {
             agenda.at(incident.at_ms, Due::Incident(incident.clone()));
         }
         if shape.grows_every_ms > 0 {
             agenda.at(shape.grows_every_ms, Due::Publish);
         }
-        agenda.at(shape.wild_ms, Due::Heal);
         let world = Self {
             settings,
             kafka,
@@ -124,6 +146,7 @@ impl World {
             agenda,
             phase: Phase::Wild,
             told: Vec::new(),
+            story: None,
             schedule,
         };
         (world, ground)
@@ -161,10 +184,8 @@ impl World {
     /// When something happens next by itself.
     #[must_use]
     pub fn next_due(&self) -> Option<u64> {
-        match (self.agenda.next_due(), self.kafka.next_due()) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        }
+        let story = self.story.as_ref().and_then(Story::due);
+        [self.agenda.next_due(), self.kafka.next_due(), story].into_iter().flatten().min()
     }
 
     /// Starts what a reducer asks for. Returns whether it was the world's business; else it is the store's.
@@ -228,6 +249,7 @@ impl World {
         while let Some(due) = self.agenda.take(ground.now()) {
             self.happen(ground, due, out);
         }
+        self.tell(ground, out);
         self.kafka.advance(ground, &mut self.told);
         for (who, event) in self.told.drain(..) {
             self.processes.deliver(who, event, out);
@@ -266,7 +288,7 @@ impl World {
         }
         let Some(who) = self.processes.living(incident.worker) else { return };
         match incident.fault {
-            Fault::Paused => self.freeze(ground, who, incident.severity, out),
+            Fault::Paused => self.freeze(ground, who, Some(incident.severity), out),
             Fault::Crashed => {
                 ground.chronicle.struck(incident.fault, Some(who), format_args!("{who} dies"));
                 self.crash(ground, who, out);
@@ -310,16 +332,21 @@ impl World {
         self.kafka.crash(ground, who);
     }
 
-    /// A process stands still for so long.
-    pub fn freeze(&mut self, ground: &mut Ground, who: Life, ms: u64, out: &mut Vec<Happening>) {
+    /// A process stands still for so many milliseconds, or until it is told to go on.
+    pub fn freeze(&mut self, ground: &mut Ground, who: Life, ms: Option<u64>, out: &mut Vec<Happening>) {
         if !self.processes.freeze(who) {
             return;
         }
-        ground.chronicle.struck(Fault::Paused, Some(who), format_args!("{who} for {ms}ms"));
+        match ms {
+            Some(ms) => ground.chronicle.struck(Fault::Paused, Some(who), format_args!("{who} for {ms}ms")),
+            None => ground.chronicle.struck(Fault::Paused, Some(who), format_args!("{who}")),
+        }
         ground.chronicle.tell(&Fact::Froze { who });
         out.push(Happening::Freeze(who));
         self.kafka.freeze(ground, who);
-        self.agenda.at(ground.now() + ms, Due::Thaw(who));
+        if let Some(ms) = ms {
+            self.agenda.at(ground.now() + ms, Due::Thaw(who));
+        }
     }
 
     /// It goes on, and hears what it missed.

@@ -1,0 +1,51 @@
+//! Every scenario of the repository is read, and is called as a claim is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use amends_sim::scenario::Scenario;
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
+    let all = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> =
+        all.filter(|path| path.extension().is_some_and(|end| end == "scenario")).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_scenario_is_read() {
+    let files = files();
+    assert!(files.len() >= 45, "only {} scenarios were found", files.len());
+    let mut shown = String::new();
+    for path in files {
+        let (name, text) = (path.file_name().unwrap().to_string_lossy(), fs::read_to_string(&path).unwrap());
+        for mistake in Scenario::read(&text).err().into_iter().flatten() {
+            shown.push_str(&format!("{}\n\n", mistake.show(&name, &text)));
+        }
+    }
+    assert!(shown.is_empty(), "\n{shown}");
+}
+
+#[test]
+fn a_name_is_a_claim_in_plain_words() {
+    for path in files() {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let is_plain =
+            name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+        assert!(is_plain && name.split('-').count() >= 3, "{name} is no sentence of lower-case words");
+    }
+}
+
+#[test]
+fn no_two_scenarios_claim_the_same() {
+    let mut claims: Vec<String> = files()
+        .iter()
+        .map(|path| Scenario::read(&fs::read_to_string(path).unwrap()).unwrap().claim)
+        .collect();
+    let all = claims.len();
+    claims.sort();
+    claims.dedup();
+    assert_eq!(claims.len(), all);
+}
