@@ -6,6 +6,8 @@
 use amends_core::ids::{Frontier, Incarnation, Offset, Partition, RebalanceId, TenureId, Token};
 use amends_core::lifecycle::command::Command;
 use amends_core::lifecycle::event::Event;
+use amends_core::source::manifest::Config;
+use amends_core::source::record::Record;
 
 use crate::faults::Fault;
 use crate::life::Life;
@@ -122,6 +124,24 @@ pub enum Fact<'a> {
         who: Life,
         /// What.
         command: &'a Command,
+    },
+    /// A client joined a group, in a world that has names for them.
+    Joined {
+        /// Whose client.
+        who: Life,
+        /// The group's id.
+        group: &'a str,
+        /// The UUID of the namespace in the database that this process works for.
+        namespace: u128,
+    },
+    /// The config of the namespace, in a world that keeps rows.
+    Declared(&'a Config),
+    /// What a visible record of the declared topic carries, in a world that keeps rows.
+    Published {
+        /// Which partition.
+        partition: Partition,
+        /// The record.
+        record: &'a Record,
     },
     /// All commands of a step were told.
     Settled {

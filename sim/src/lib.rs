@@ -24,6 +24,7 @@ pub mod kafka;
 pub mod life;
 #[cfg(madsim)]
 pub mod member;
+pub mod oracle;
 pub mod pace;
 pub mod plant;
 #[cfg(madsim)]
@@ -31,6 +32,7 @@ pub mod postgres;
 pub mod records;
 pub mod run;
 pub mod scenario;
+pub mod sometimes;
 pub mod truth;
 pub mod walk;
 pub mod world;

@@ -8,7 +8,35 @@ use std::fmt;
 use crate::fact::Fact;
 use crate::truth::Truth;
 
+mod due;
+mod explain;
+pub mod l01;
+pub mod l02;
+pub mod l03;
+pub mod l04;
+pub mod l05;
+pub mod l06;
+pub mod l07;
+pub mod l08;
+pub mod l09;
+pub mod l10;
 mod s05;
+pub mod s17;
+pub mod s18;
+pub mod s19;
+pub mod s20;
+pub mod s21;
+pub mod s22;
+pub mod s23;
+pub mod s24;
+pub mod s25;
+pub mod s26;
+pub mod s27;
+pub mod s28;
+pub mod s29;
+pub mod s30;
+pub mod s31;
+pub mod s32;
 
 /// What a check says of one fact: nothing, or what is broken, for people.
 pub type Verdict = Result<(), String>;
@@ -56,9 +84,10 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// Every check, called without a table so that the compiler sees through each.
+/// Every check, called without a table so that the compiler sees through each; and every property of whole runs, which
+/// whoever runs the worlds asks.
 macro_rules! checks {
-    ($($field:ident: $check:ty),* $(,)?) => {
+    ($($field:ident: $check:ty),* $(,)?; of runs: $($property:ty),* $(,)?) => {
         /// All checks of one world.
         #[derive(Default)]
         pub struct Checks {
@@ -93,11 +122,38 @@ macro_rules! checks {
             }
         }
 
-        /// Name and claim of every check.
-        pub const ALL: &[(&str, &str)] = &[$((<$check>::NAME, <$check>::CLAIM)),*];
+        /// Name and claim of every check, then of every property of runs.
+        pub const ALL: &[(&str, &str)] = &[
+            $((<$check>::NAME, <$check>::CLAIM),)*
+            $((<$property>::NAME, <$property>::CLAIM),)*
+        ];
     };
 }
 
 checks! {
     s05: s05::Fence,
+    s17: s17::Lanes,
+    s18: s18::Budgets,
+    s19: s19::Gate,
+    s20: s20::Atomicity,
+    s21: s21::HonestLog,
+    s22: s22::ReadCommitted,
+    s23: s23::Totality,
+    s26: s26::Versions,
+    s27: s27::ExitTruth,
+    s28: s28::LockFirst,
+    s29: s29::OneGroup,
+    s30: s30::GapsChecked,
+    s31: s31::Rejoins,
+    s32: s32::Values,
+    l01: l01::Drain,
+    l02: l02::Owner,
+    l03: l03::NoPingPong,
+    l04: l04::VisibleStop,
+    l05: l05::CancelJoins,
+    l06: l06::Zombie,
+    l07: l07::Quiet,
+    l09: l09::NoOrphan,
+    l10: l10::Noticed,
+    ; of runs: s24::Isolation, s25::Purity, l08::FairRun,
 }

@@ -119,6 +119,22 @@ impl Truth {
         })
     }
 
+    /// Whether every check of the source shows that it is not what the manifest declares. A log that was cut, or lacks a
+    /// record inside, shows that to nobody, or to its owner alone.
+    #[must_use]
+    pub fn is_visibly_spoilt(&self) -> bool {
+        self.current != self.declared
+            || self.current_partitions != self.partitions
+            || !self.is_configured
+            || self.rows.keys().any(|partition| self.log(*partition).start() > Offset(0))
+    }
+
+    /// Whether a partition's frontier lies behind its stable end: its owner must find out.
+    #[must_use]
+    pub fn is_short(&self, partition: Partition) -> bool {
+        self.frontier(partition).next_offset() > self.log(partition).stable_end()
+    }
+
     /// Every partition has a living owner under an installed token.
     #[must_use]
     pub fn has_owners(&self) -> bool {
@@ -166,6 +182,7 @@ impl Truth {
             }
             Fact::Locked { .. } | Fact::LockAnswered { .. } | Fact::CommitSent { .. } => {}
             Fact::Settled { .. } | Fact::RolledBack { .. } | Fact::Ended => {}
+            Fact::Joined { .. } | Fact::Declared(_) | Fact::Published { .. } => {}
             Fact::Committed(commit) => {
                 self.rows.insert(commit.partition, commit.after);
                 self.commits.push((*commit).clone());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use amends_core::ids::{Frontier, Offset, Partition, RebalanceId, TenureId, Token};
-use amends_core::lifecycle::command::{CheckId, CheckParts, Command, Range};
+use amends_core::lifecycle::command::{CheckId, CheckParts, Command, Range, Timer};
 use amends_core::lifecycle::event::{Event, Offsets};
 use amends_core::lifecycle::stop::StopReason;
 
@@ -28,6 +28,8 @@ pub struct Process {
     pub rebalance: u32,
     /// When, and by which event, an end was asked for.
     pub asked_at: Option<u64>,
+    /// Since when the stream drains: nothing new begins.
+    pub draining_since: Option<u64>,
     /// The check in flight: what it asks, and the step at which it was sent.
     pub check: Option<(CheckId, CheckParts, u64)>,
     numbers: BTreeMap<Partition, u32>,
@@ -142,6 +144,12 @@ impl Process {
         !self.is_crashed && !self.is_exited && self.stopped.is_none()
     }
 
+    /// Whether it may begin something new.
+    #[must_use]
+    pub fn is_working(&self) -> bool {
+        self.is_living() && self.draining_since.is_none() && self.asked_at.is_none()
+    }
+
     /// Its newest tenure of a partition.
     #[must_use]
     pub fn newest(&self, partition: Partition) -> Option<(TenureId, &Tenancy)> {
@@ -224,6 +232,11 @@ impl Process {
                 self.end_all(Own::Lost);
                 (self.member, self.rebalance) = (*member, 0);
             }
+            Command::Wait { timer: Timer::Drain, .. } => {
+                self.draining_since.get_or_insert(now);
+            }
+            // The member is about to leave: nothing new begins.
+            Command::Wait { timer: Timer::Leave { .. }, .. } => self.end_all(Own::Lost),
             Command::Stop { reason } => self.stopped = Some(reason.clone()),
             _ => {}
         }
