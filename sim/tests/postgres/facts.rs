@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use amends_core::ids::{Frontier, Offset, Partition, RebalanceId};
+use amends_core::ids::{Frontier, Offset, Partition, RebalanceId, TenureId};
+use amends_core::lifecycle::command::Command;
 use amends_core::lifecycle::event::Event;
 use amends_sim::fact::{Fact, Ghost, Op, Row};
 use amends_sim::faults::Fault;
@@ -46,6 +47,29 @@ fn a_commit_is_told_with_all_that_it_did() {
         assert_eq!(written.positions[0][5..], [None, None]);
         assert_eq!(written.evidence[1][..4], some(&["0", "1", "CANCELLED", "T1"]));
         assert_eq!(written.outbox.len(), 2);
+    });
+}
+
+/// A process may have an old tenure's operation in flight beside the new one's.
+#[test]
+fn a_transaction_is_for_the_newest_operation() {
+    world(43, false, async |world: World| {
+        let who = Life::first(0);
+        let tell = |fact: &Fact<'_>| world.ground.lock().unwrap().chronicle.tell(fact);
+        let mut desk = Desk::of(&world, 0).await;
+        tell(&Fact::Started { who });
+        let generation = |number| RebalanceId { member: 1, number };
+        for number in [1, 2] {
+            let partitions = [Partition(0)].into();
+            let event = Event::Assigned { rebalance: generation(number), partitions };
+            tell(&Fact::Delivered { who, event: &event });
+            let tenure = TenureId { partition: Partition(0), number };
+            tell(&Fact::Commanded { who, command: &Command::Claim { tenure, within_ms: 20_000 } });
+        }
+        desk.claim().await;
+        let ground = world.ground.lock().unwrap();
+        let ghost = ground.chronicle.truth.commits[0].ghost.unwrap();
+        assert_eq!((ghost.tenure.number, ghost.generation), (2, generation(2)));
     });
 }
 
