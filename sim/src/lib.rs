@@ -4,7 +4,7 @@
 //! the log that ties them. [`faults`] says what goes wrong and when, [`pace`] how long things take; both and the log are
 //! the [`ground`] of a world. [`kafka`] is the model of the broker and its group, `postgres` the server at the far end of
 //! each wire. `world` holds all of them together; `walk` runs core alone in it (tier A), `member` the production
-//! driver, store and client (tier B).
+//! driver, store and client (tier B). `contract` holds `postgres` against a real server.
 //!
 //! What never happens here: a reducer is asked what it believes; a check repairs; a world asks a clock, a hash map's
 //! order or any chance but its seed.
@@ -16,6 +16,8 @@
 
 pub mod checks;
 pub mod chronicle;
+#[cfg(madsim)]
+pub mod contract;
 pub mod fact;
 pub mod faults;
 pub mod ground;

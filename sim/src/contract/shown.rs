@@ -1,0 +1,140 @@
+//! Knows how an answer looks as text, and which values no two servers have equal: these get a name by the order in
+//! which they first appear.
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::case::Word;
+
+/// One value of a row, as `psql` would print it; `None` is null.
+pub(crate) type Cell = Option<String>;
+
+/// What one trip was answered with.
+pub(crate) enum Answer {
+    /// Rows that were returned, and how many were returned or written.
+    Rows { columns: Vec<String>, rows: Vec<Vec<Cell>>, count: u64 },
+    /// Anything that is said in words.
+    Words(String),
+}
+
+/// All rows of one table, in the order of its key.
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    pub(crate) columns: Vec<String>,
+    pub(crate) rows: Vec<Vec<Cell>>,
+}
+
+/// Written by clocks.
+const WHEN: [&str; 4] = ["created_at", "claimed_at", "committed_at", "work_elapsed_us"];
+
+/// Which values have a name.
+#[derive(Default)]
+pub(crate) struct Names {
+    uuids: Vec<String>,
+    xids: Vec<String>,
+}
+
+impl Names {
+    /// A value of a row.
+    fn cell(&mut self, column: &str, cell: &Cell) -> String {
+        let Some(text) = cell else { return "null".to_owned() };
+        if WHEN.contains(&column) {
+            return "set".to_owned();
+        }
+        if column == "pg_current_xact_id" {
+            return name("xid", &mut self.xids, text);
+        }
+        if let Some(uuid) = Uuid::try_parse(text).ok().filter(|_| text.len() == 36) {
+            return self.uuid(uuid);
+        }
+        quoted(text)
+    }
+
+    pub(crate) fn uuid(&mut self, uuid: Uuid) -> String {
+        name("uuid", &mut self.uuids, &uuid.to_string())
+    }
+
+    fn row(&mut self, columns: &[String], row: &[Cell]) -> String {
+        let cells = columns.iter().zip(row).map(|(column, cell)| self.cell(column, cell));
+        cells.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The lines of an answer.
+    pub(crate) fn answer(&mut self, answer: &Answer) -> Vec<String> {
+        match answer {
+            Answer::Words(words) => vec![words.clone()],
+            Answer::Rows { columns, rows, count } => {
+                let mut lines: Vec<String> = rows.iter().map(|row| self.row(columns, row)).collect();
+                lines.push(if *count == 1 { "1 row".to_owned() } else { format!("{count} rows") });
+                lines
+            }
+        }
+    }
+
+    /// The lines of a table.
+    pub(crate) fn table(&mut self, table: &Table) -> Vec<String> {
+        let Table { name, columns, rows } = table;
+        if rows.is_empty() {
+            return vec![format!("> {name} is empty")];
+        }
+        let mut lines = vec![format!("> {name} {}", columns.join(" "))];
+        lines.extend(rows.iter().map(|row| format!("  {}", self.row(columns, row))));
+        lines
+    }
+
+    /// What a parameter stands for.
+    pub(crate) fn value(&self, word: &Word) -> Result<Value, String> {
+        match word {
+            Word::Json(value) => Ok(value.clone()),
+            Word::Option(name, _) => Err(format!("{name}= is for the store")),
+            Word::Name(name) => {
+                let value = name.split_once('-').and_then(|(kind, number)| {
+                    let number = number.parse::<usize>().ok()?.checked_sub(1)?;
+                    match kind {
+                        "uuid" => self.uuids.get(number),
+                        "xid" => self.xids.get(number),
+                        _ => None,
+                    }
+                });
+                value.cloned().map(Value::String).ok_or_else(|| format!("nothing has the name {name} yet"))
+            }
+        }
+    }
+}
+
+fn name(kind: &str, known: &mut Vec<String>, value: &str) -> String {
+    let at = known.iter().position(|known| known == value).unwrap_or_else(|| {
+        known.push(value.to_owned());
+        known.len() - 1
+    });
+    format!("{kind}-{}", at + 1)
+}
+
+/// The characters for which `noise-3000` stands: they do not compress.
+pub(crate) fn noise(name: &str) -> Option<String> {
+    let length: usize = name.strip_prefix("noise-")?.parse().ok()?;
+    let mut text = String::new();
+    while text.len() < length {
+        let digest = Sha256::digest(&text);
+        text.extend(digest.iter().map(|byte| char::from(b'A' + byte % 26)));
+    }
+    text.truncate(length);
+    Some(text)
+}
+
+/// A plain word as it is, all else as JSON.
+fn quoted(text: &str) -> String {
+    let name = format!("noise-{}", text.len());
+    if text.len() > 99 && noise(&name).as_deref() == Some(text) {
+        return name;
+    }
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/\\+".contains(c);
+    let is_word = !text.is_empty() && text != "null" && text.chars().all(is_plain);
+    if is_word { text.to_owned() } else { Value::from(text).to_string() }
+}
+
+/// `\\x00ff`.
+pub(crate) fn shown_bytes(bytes: &[u8]) -> String {
+    bytes.iter().fold("\\x".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+}
