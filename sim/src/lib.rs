@@ -24,4 +24,6 @@ pub mod ground;
 pub mod kafka;
 pub mod life;
 pub mod pace;
+#[cfg(madsim)]
+pub mod postgres;
 pub mod truth;

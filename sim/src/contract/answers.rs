@@ -93,11 +93,13 @@ impl Answers {
 
 /// The names of the statements that a case says word by word.
 pub(crate) fn spoken(steps: &[Step]) -> BTreeSet<&str> {
-    let lines = |step: &'_ Step| match &step.act {
-        Act::Say(_, lines, _) => lines.iter().map(|line| line.name.as_str()).collect(),
-        _ => Vec::new(),
-    };
-    steps.iter().flat_map(lines).collect()
+    let mut said = BTreeSet::new();
+    for step in steps {
+        if let Act::Say(_, lines, _) = &step.act {
+            said.extend(lines.iter().map(|line| line.name.as_str()));
+        }
+    }
+    said
 }
 
 /// The digest of each text that a case says. A store may say any.

@@ -10,20 +10,10 @@ use tokio::net::TcpStream;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
 use super::play::Server;
-use super::shown::Table;
+use super::shown::{Cell, Table};
 
 /// Where the tests of this project find one.
 const LOCAL: &str = "postgres://amends:amends-local-only@127.0.0.1:15432/amends";
-
-/// The tables with their keys.
-const TABLES: [(&str, &str); 6] = [
-    ("namespace", "name"),
-    ("partition", "namespace, partition"),
-    ("evidence", "namespace, partition, source_offset"),
-    ("head", "namespace, partition, transaction_id"),
-    ("position", "namespace, item, location, business_date"),
-    ("outbox", "namespace, partition, cause_offset, business_date"),
-];
 
 /// Sessions that wait for another one.
 const WAITING: &str = "\
@@ -129,15 +119,14 @@ impl Server for Live {
         rows(&self.desk, &text).await.map(drop)
     }
 
-    async fn tables(&self) -> Result<Vec<Table>, String> {
-        let mut tables = Vec::new();
-        for (name, key) in TABLES {
-            let rows = rows(&self.desk, &format!("SELECT * FROM amends.{name} ORDER BY {key}")).await?;
-            let columns = rows.first().into_iter().flatten().map(|(column, _)| column.clone()).collect();
-            let cells = |row: Vec<(String, _)>| row.into_iter().map(|(_, cell)| cell).collect();
-            tables.push(Table { name, columns, rows: rows.into_iter().map(cells).collect() });
+    async fn rows(&self, table: &Table) -> Result<Vec<Vec<Cell>>, String> {
+        let key = (1..=table.key).map(|column| column.to_string()).collect::<Vec<_>>().join(", ");
+        let rows = rows(&self.desk, &format!("SELECT * FROM amends.{} ORDER BY {key}", table.name)).await?;
+        let columns = rows.first().map(|row| row.iter().map(|(column, _)| column.as_str()));
+        if columns.is_some_and(|columns| !columns.eq(table.columns.iter().copied())) {
+            return Err(format!("table {} has other columns than the contract knows", table.name));
         }
-        Ok(tables)
+        Ok(rows.into_iter().map(|row| row.into_iter().map(|(_, cell)| cell).collect()).collect())
     }
 }
 
@@ -149,7 +138,7 @@ async fn connect(url: &str) -> Result<Client, String> {
 }
 
 /// Rows as text, each value with its column.
-async fn rows(client: &Client, text: &str) -> Result<Vec<Vec<(String, Option<String>)>>, String> {
+async fn rows(client: &Client, text: &str) -> Result<Vec<Vec<(String, Cell)>>, String> {
     let messages = client.simple_query(text).await.map_err(|error| format!("{text}: {error}"))?;
     let row = |message| match message {
         SimpleQueryMessage::Row(row) => {

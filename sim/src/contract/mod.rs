@@ -11,6 +11,7 @@ mod operation;
 mod play;
 mod session;
 mod shown;
+mod simulated;
 mod statement;
 
 use std::collections::BTreeSet;
@@ -129,6 +130,19 @@ impl Case {
         }
         Ok(self.judge(&played))
     }
+}
+
+/// Plays cases against the model of PostgreSQL, each in a world of its own. `said` hears each verdict as soon as it is
+/// there.
+///
+/// # Errors
+/// When a case cannot be played; the text names it.
+pub fn run_simulated(cases: &[Case], mut said: impl FnMut(&Verdict)) -> Result<(), String> {
+    for case in cases {
+        let played = simulated::play_alone(&case.steps);
+        said(&case.judge(&played.map_err(|why| format!("could not play {}: {why}", case.name))?));
+    }
+    Ok(())
 }
 
 /// Plays cases against a real PostgreSQL: `AMENDS_TEST_DATABASE_URL`, or what `make up` started. With `is_blessed` its

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use amends_core::ids::{Frontier, Offset, Partition, TenureId, Token};
+use amends_core::ids::{Frontier, Incarnation, Offset, Partition, TenureId, Token};
 use amends_core::lifecycle::command::{Command, Range};
 use amends_core::lifecycle::event::{Event, Failure, ProcessFailure};
 use amends_core::source::manifest::{Config, Ledger, Manifest};
@@ -139,6 +139,11 @@ fn said(event: &Event, names: &mut Names) -> String {
     }
 }
 
+/// What every namespace of a case reads.
+pub(crate) fn incarnation() -> Result<Incarnation, String> {
+    "kafka:000102030405060708090a0b0c0d0e0f".parse().map_err(|_| "it is no incarnation".to_owned())
+}
+
 fn manifest(changes: &Value) -> Result<(Manifest, usize), String> {
     let mut declaration = json!({
         "ledger_origin": "2026-01-01",
@@ -153,9 +158,8 @@ fn manifest(changes: &Value) -> Result<(Manifest, usize), String> {
             _ => declaration[name] = value.clone(),
         }
     }
-    let incarnation = "kafka:000102030405060708090a0b0c0d0e0f".parse().map_err(|_| "no incarnation")?;
     let ledger = Ledger::parse(declaration.to_string().as_bytes(), 2).map_err(|error| error.to_string())?;
-    let config = Config::new("stock", incarnation, 2, ledger).map_err(|error| error.to_string())?;
+    let config = Config::new("stock", incarnation()?, 2, ledger).map_err(|error| error.to_string())?;
     Ok((Manifest::new("orders", config).map_err(|error| error.to_string())?, batch_effects))
 }
 

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use super::case::{Act, Line, Reply, Step};
 use super::operation::Desk;
 use super::session::Session;
-use super::shown::{Answer, Names, Table};
+use super::shown::{Answer, Cell, Names, TABLES, Table};
 use super::statement::Said;
 
 /// A server with the schema and no row, and what cannot be said through a session.
@@ -26,7 +26,8 @@ pub(crate) trait Server {
     /// Ends the sessions of one client of the case.
     async fn terminate(&self, client: &str) -> Result<(), String>;
 
-    async fn tables(&self) -> Result<Vec<Table>, String>;
+    /// All rows of a table, in the order of its key.
+    async fn rows(&self, table: &Table) -> Result<Vec<Vec<Cell>>, String>;
 }
 
 /// Who takes part.
@@ -52,8 +53,8 @@ pub(crate) async fn play<S: Server>(server: &S, steps: &[Step]) -> Result<String
         lines.extend(answer.into_iter().map(|line| format!("  {line}")));
     }
     lines.push(String::new());
-    for table in server.tables().await? {
-        lines.extend(played.names.table(&table));
+    for table in &TABLES {
+        lines.extend(played.names.table(table, &server.rows(table).await?));
     }
     lines.push(String::new());
     Ok(lines.join("\n"))

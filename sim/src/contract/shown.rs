@@ -18,12 +18,100 @@ pub(crate) enum Answer {
     Words(String),
 }
 
-/// All rows of one table, in the order of its key.
+/// A table of the schema. The columns of its key come first.
 pub(crate) struct Table {
     pub(crate) name: &'static str,
-    pub(crate) columns: Vec<String>,
-    pub(crate) rows: Vec<Vec<Cell>>,
+    /// Columns of the key.
+    pub(crate) key: usize,
+    pub(crate) columns: &'static [&'static str],
 }
+
+/// All of them.
+pub(crate) const TABLES: [Table; 6] = [
+    Table {
+        name: "namespace",
+        key: 1,
+        columns: &["name", "uuid", "sink", "source_topic", "incarnation", "config", "digest", "created_at"],
+    },
+    Table {
+        name: "partition",
+        key: 2,
+        columns: &[
+            "namespace",
+            "partition",
+            "epoch",
+            "claim_id",
+            "next_offset",
+            "owner",
+            "claimed_at",
+            "work_records",
+            "work_bytes",
+            "work_elapsed_us",
+            "committed_at",
+        ],
+    },
+    Table {
+        name: "evidence",
+        key: 3,
+        columns: &[
+            "namespace",
+            "partition",
+            "source_offset",
+            "code",
+            "transaction_id",
+            "revision",
+            "raw_key",
+            "raw_value",
+            "epoch",
+        ],
+    },
+    Table {
+        name: "head",
+        key: 3,
+        columns: &[
+            "namespace",
+            "partition",
+            "transaction_id",
+            "revision",
+            "item",
+            "location",
+            "business_date",
+            "quantity",
+        ],
+    },
+    Table {
+        name: "position",
+        key: 4,
+        columns: &[
+            "namespace",
+            "item",
+            "location",
+            "business_date",
+            "version",
+            "live",
+            "balance",
+            "state",
+        ],
+    },
+    Table {
+        name: "outbox",
+        key: 4,
+        columns: &[
+            "namespace",
+            "partition",
+            "cause_offset",
+            "business_date",
+            "item",
+            "location",
+            "version",
+            "balance",
+            "state",
+            "transaction_id",
+            "revision",
+            "code",
+        ],
+    },
+];
 
 /// Written by clocks.
 const WHEN: [&str; 4] = ["created_at", "claimed_at", "committed_at", "work_elapsed_us"];
@@ -55,8 +143,8 @@ impl Names {
         name("uuid", &mut self.uuids, &uuid.to_string())
     }
 
-    fn row(&mut self, columns: &[String], row: &[Cell]) -> String {
-        let cells = columns.iter().zip(row).map(|(column, cell)| self.cell(column, cell));
+    fn row<C: AsRef<str>>(&mut self, columns: &[C], row: &[Cell]) -> String {
+        let cells = columns.iter().zip(row).map(|(column, cell)| self.cell(column.as_ref(), cell));
         cells.collect::<Vec<_>>().join(" ")
     }
 
@@ -72,14 +160,13 @@ impl Names {
         }
     }
 
-    /// The lines of a table.
-    pub(crate) fn table(&mut self, table: &Table) -> Vec<String> {
-        let Table { name, columns, rows } = table;
+    /// The lines of a table with these rows.
+    pub(crate) fn table(&mut self, table: &Table, rows: &[Vec<Cell>]) -> Vec<String> {
         if rows.is_empty() {
-            return vec![format!("> {name} is empty")];
+            return vec![format!("> {} is empty", table.name)];
         }
-        let mut lines = vec![format!("> {name} {}", columns.join(" "))];
-        lines.extend(rows.iter().map(|row| format!("  {}", self.row(columns, row))));
+        let mut lines = vec![format!("> {} {}", table.name, table.columns.join(" "))];
+        lines.extend(rows.iter().map(|row| format!("  {}", self.row(table.columns, row))));
         lines
     }
 

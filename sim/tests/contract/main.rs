@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use amends_sim::contract::{Verdict, cases, run_live};
+use amends_sim::contract::{Verdict, cases, run_live, run_simulated};
 use amends_store::statements::OF_A_WORKER;
 
 #[test]
@@ -32,4 +32,15 @@ fn every_statement_is_said_and_every_table_is_written() {
     let written: BTreeSet<&str> = cases.iter().flat_map(|case| case.tables()).collect();
     let tables = ["evidence", "head", "namespace", "outbox", "partition", "position"];
     assert_eq!(written.into_iter().collect::<Vec<_>>(), tables);
+}
+
+#[test]
+fn the_model_answers_as_stored() {
+    let mut different = Vec::new();
+    let mut hear = |verdict: &Verdict| {
+        println!("{verdict}");
+        different.extend(verdict.difference.as_ref().map(|_| verdict.to_string()));
+    };
+    run_simulated(&cases().expect("cases that can be read"), &mut hear).expect("played to their end");
+    assert!(different.is_empty(), "{}", different.join("\n"));
 }

@@ -1,0 +1,83 @@
+//! What the world is told of transactions.
+
+use amends_core::ids::{Frontier, Offset, Partition, RebalanceId};
+use amends_core::lifecycle::event::Event;
+use amends_sim::fact::{Fact, Ghost, Op, Row};
+use amends_sim::faults::Fault;
+use amends_sim::life::Life;
+
+use crate::desk::{CLAIM, Desk, TENURE, World, process, records, world};
+
+#[test]
+fn a_commit_is_told_with_all_that_it_did() {
+    world(40, false, async |world: World| {
+        let who = Life::first(0);
+        let generation = RebalanceId { member: 1, number: 1 };
+        let tell = |fact: &Fact<'_>| world.ground.lock().unwrap().chronicle.tell(fact);
+        let mut desk = Desk::of(&world, 0).await;
+        tell(&Fact::Started { who });
+        let event = Event::Assigned { rebalance: generation, partitions: [Partition(0)].into() };
+        tell(&Fact::Delivered { who, event: &event });
+        tell(&Fact::Commanded { who, command: &CLAIM });
+        let (token, frontier) = desk.claim().await;
+        let batch = records(&["T1 r1 assert 2026-01-05 -30", "T1 r2 cancel"]);
+        tell(&Fact::Commanded { who, command: &process(token, frontier, &batch) });
+        desk.process(token, frontier, &batch).await;
+
+        let ground = world.ground.lock().unwrap();
+        let [claim, decision] = &ground.chronicle.truth.commits[..] else { panic!("two commits") };
+        let ghost = |op| Some(Ghost { who, tenure: TENURE, generation, op });
+        assert_eq!((claim.ghost, decision.ghost), (ghost(Op::Claim), ghost(Op::Process)));
+        assert_eq!(claim.before, Row::default());
+        assert_eq!((claim.carried, claim.expected, claim.decided.len()), (None, None, 0));
+        let row = |frontier| Row { token: Some(token), frontier: Some(frontier) };
+        assert_eq!((claim.after, decision.before), (row(frontier), row(frontier)));
+        assert_eq!(decision.after, row(Frontier(2)));
+        assert_eq!((decision.carried, decision.expected), (Some(token), Some(frontier)));
+        assert_eq!(decision.decided, [Offset(0), Offset(1)]);
+        let written = decision.rows.as_ref().unwrap();
+        let some =
+            |columns: &[&str]| columns.iter().map(|column| Some((*column).to_owned())).collect::<Vec<_>>();
+        assert_eq!(written.positions[0][..5], some(&["widget", "berlin", "2026-01-05", "2", "0"]));
+        assert_eq!(written.positions[0][5..], [None, None]);
+        assert_eq!(written.evidence[1][..4], some(&["0", "1", "CANCELLED", "T1"]));
+        assert_eq!(written.outbox.len(), 2);
+    });
+}
+
+/// Lock, its answer, COMMIT, commit: in this order and each once.
+#[test]
+fn a_transaction_is_told_step_by_step() {
+    let (_, trace) = world(41, true, async |world: World| Desk::of(&world, 0).await.claim().await);
+    let told: Vec<&str> = trace.lines().filter_map(|line| line.split("transaction 1: ").nth(1)).collect();
+    assert_eq!(
+        told,
+        [
+            "holds partition 0",
+            "a reads that it has the lock",
+            "a sends COMMIT",
+            "commits 0 records at partition 0"
+        ]
+    );
+}
+
+/// A dead process's COMMIT lands after it.
+#[test]
+fn an_orphan_commits() {
+    let ((), trace) = world(42, true, async |world: World| {
+        let mut desk = Desk::of(&world, 0).await;
+        let (token, frontier) = desk.claim().await;
+        let who = Life::first(0);
+        world.ground.lock().unwrap().chronicle.tell(&Fact::Started { who });
+        world.order(Fault::OrphanCommits, 3_000, 0);
+        // Its COMMIT lies in the socket when it dies.
+        world.order(Fault::BytesDelayed, 1, 0);
+        let mut other = Desk::of(&world, 1).await;
+        let batch = records(&["T1 r1 cancel"]);
+        desk.tell(&process(token, frontier, &batch), Some(batch));
+        world.ground.lock().unwrap().chronicle.tell(&Fact::Crashed { who });
+        let _ = desk.answer().await;
+        assert_eq!(other.claim().await.0.epoch, 2);
+    });
+    assert!(trace.contains("holds"), "{trace}");
+}
