@@ -8,7 +8,7 @@ use super::statement::digest;
 use amends_store::statements::OF_A_WORKER;
 
 /// Stored answers, as text.
-pub struct Answers(pub(crate) String);
+pub(crate) struct Answers(pub(crate) String);
 
 /// Where two answers to one case part.
 #[derive(PartialEq, Eq, Debug)]
@@ -44,15 +44,25 @@ impl Answers {
         let now = digests(steps);
         let fresh = now.iter().find(|line| !stored.contains(line.as_str()));
         let gone = stored.iter().find(|line| !now.iter().any(|now| now == *line));
-        let of = |step: &str, stored: String, answered: String| Difference { step: step.to_owned(), stored, answered };
+        let of = |step: &str, stored: String, answered: String| Difference {
+            step: step.to_owned(),
+            stored,
+            answered,
+        };
         let name = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
         match (fresh, gone) {
             (Some(fresh), _) => {
                 let name = name(fresh);
                 let old = stored.iter().find(|line| line.starts_with(&format!("{name} ")));
-                Some(of(&format!("the text of {name}"), old.map_or("not said", |old| old).to_owned(), fresh.clone()))
+                Some(of(
+                    &format!("the text of {name}"),
+                    old.map_or("not said", |old| old).to_owned(),
+                    fresh.clone(),
+                ))
             }
-            (None, Some(gone)) => Some(of(&format!("the text of {}", name(gone)), (*gone).to_owned(), "not said".to_owned())),
+            (None, Some(gone)) => {
+                Some(of(&format!("the text of {}", name(gone)), (*gone).to_owned(), "not said".to_owned()))
+            }
             (None, None) => None,
         }
     }
@@ -109,4 +119,48 @@ fn digests(steps: &[Step]) -> Vec<String> {
         said.extend(OF_A_WORKER.iter().map(|(name, _)| *name));
     }
     said.into_iter().filter_map(digest).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::case::parse;
+    use super::*;
+
+    const PLAYED: &str = "> open a\n> a lock \"stock\" 0\n  1 row\n\n> head is empty\n";
+
+    fn steps(text: &str) -> Vec<Step> {
+        parse(text).expect("a case")
+    }
+
+    #[test]
+    fn a_wrong_answer_is_named_with_both_sides() {
+        let stored = Answers::new("18", &steps("open a\na lock \"stock\" 0"), PLAYED);
+        assert_eq!(stored.difference(PLAYED), None);
+        let wrong = stored.difference(&PLAYED.replace("1 row", "2 rows")).expect("a difference");
+        assert_eq!(wrong.to_string(), "a lock \"stock\" 0\n    stored:   1 row\n    answered: 2 rows");
+        let short = stored.difference(&PLAYED.replace("> head is empty\n", "")).expect("a difference");
+        assert_eq!((&*short.stored, &*short.answered), ("> head is empty", "nothing more"));
+        let long = stored.difference(&format!("{PLAYED}> outbox is empty\n")).expect("a difference");
+        assert_eq!((&*long.stored, &*long.answered), ("nothing more", "> outbox is empty"));
+    }
+
+    #[test]
+    fn a_changed_text_is_named() {
+        let case = steps("open a\na lock \"stock\" 0");
+        let stored = Answers::new("18", &case, PLAYED);
+        assert_eq!(stored.stale(&case), None);
+        let changed = Answers(stored.0.replace("lock 1", "lock 2"));
+        assert_eq!(changed.stale(&case).expect("a difference").step, "the text of lock");
+        let more = stored.stale(&steps("a lock \"stock\" 0\na begin")).expect("a difference");
+        assert_eq!((&*more.step, &*more.stored), ("the text of begin", "not said"));
+        let less = stored.stale(&steps("open a")).expect("a difference");
+        assert_eq!((&*less.step, &*less.answered), ("the text of lock", "not said"));
+    }
+
+    #[test]
+    fn only_tables_with_rows_are_written() {
+        let played = format!("{PLAYED}> outbox namespace partition\n  stock 0\n");
+        let stored = Answers::new("18", &steps("open a"), &played);
+        assert_eq!(stored.tables().collect::<Vec<_>>(), ["outbox"]);
+    }
 }

@@ -81,7 +81,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Step>, String> {
         let (mut text, mut whole) = (line.to_owned(), Vec::new());
         if line.ends_with(" pipeline") {
             for line in lines.by_ref() {
-                text = format!("{text}\n  {line}");
+                text = format!("{text}\n| {line}");
                 if line.split(' ').next() == Some("end") {
                     break;
                 }

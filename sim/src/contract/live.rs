@@ -132,7 +132,8 @@ impl Server for Live {
 
 async fn connect(url: &str) -> Result<Client, String> {
     let connected = tokio_postgres::connect(url, NoTls).await;
-    let (client, connection) = connected.map_err(|error| format!("PostgreSQL does not answer, {error}; make up"))?;
+    let (client, connection) =
+        connected.map_err(|error| format!("PostgreSQL does not answer, {error}; make up"))?;
     tokio::spawn(connection);
     Ok(client)
 }

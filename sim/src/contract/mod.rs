@@ -19,8 +19,8 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub use answers::{Answers, Difference};
-
+use answers::Answers;
+pub use answers::Difference;
 use case::Step;
 use live::Live;
 use play::play;
@@ -76,17 +76,12 @@ pub fn cases() -> Result<Vec<Case>, String> {
 impl Case {
     fn read(path: PathBuf) -> Result<Self, String> {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let text = fs::read_to_string(&path).map_err(|error| format!("could not read case {name}: {error}"))?;
+        let text =
+            fs::read_to_string(&path).map_err(|error| format!("could not read case {name}: {error}"))?;
         let steps = case::parse(&text).map_err(|why| format!("could not read case {name}: {why}"))?;
         let path = path.with_extension("answers");
         let stored = fs::read_to_string(&path).ok().map(Answers);
         Ok(Self { name, steps, stored, path })
-    }
-
-    /// Its name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
     }
 
     /// The names of the statements that it says itself; what its stores say besides is their business.
@@ -102,8 +97,7 @@ impl Case {
     }
 
     /// Holds what was played against what is stored, and the texts of then against those of today.
-    #[must_use]
-    pub fn judge(&self, played: &str) -> Verdict {
+    fn judge(&self, played: &str) -> Verdict {
         let absent = || Difference {
             step: "its start".to_owned(),
             stored: "nothing: it was never played live".to_owned(),
@@ -125,35 +119,36 @@ impl Case {
         let played = played?;
         if is_blessed {
             let answers = Answers::new(&version?, &self.steps, &played);
-            fs::write(&self.path, &answers.0).map_err(|error| format!("could not keep the answers: {error}"))?;
+            fs::write(&self.path, &answers.0)
+                .map_err(|error| format!("could not keep the answers: {error}"))?;
             self.stored = Some(answers);
         }
         Ok(self.judge(&played))
     }
 }
 
-/// Plays cases against the model of PostgreSQL, each in a world of its own. `said` hears each verdict as soon as it is
-/// there.
+/// Plays all cases against the model of PostgreSQL, each in a world of its own. `said` hears each verdict as soon as it
+/// is there.
 ///
 /// # Errors
-/// When a case cannot be played; the text names it.
-pub fn run_simulated(cases: &[Case], mut said: impl FnMut(&Verdict)) -> Result<(), String> {
-    for case in cases {
+/// When a case cannot be read or played; the text names it.
+pub fn run_simulated(mut said: impl FnMut(&Verdict)) -> Result<(), String> {
+    for case in cases()? {
         let played = simulated::play_alone(&case.steps);
         said(&case.judge(&played.map_err(|why| format!("could not play {}: {why}", case.name))?));
     }
     Ok(())
 }
 
-/// Plays cases against a real PostgreSQL: `AMENDS_TEST_DATABASE_URL`, or what `make up` started. With `is_blessed` its
-/// answers become the stored ones. `said` hears each verdict as soon as it is there.
+/// Plays all cases against a real PostgreSQL: `AMENDS_TEST_DATABASE_URL`, or what `make up` started. With `is_blessed`
+/// its answers become the stored ones. `said` hears each verdict as soon as it is there.
 ///
 /// # Errors
-/// When no server answers, or a case cannot be played; the text names it.
-pub fn run_live(cases: Vec<Case>, is_blessed: bool, mut said: impl FnMut(&Verdict)) -> Result<(), String> {
+/// When no server answers, or a case cannot be read or played; the text names it.
+pub fn run_live(is_blessed: bool, mut said: impl FnMut(&Verdict)) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| error.to_string())?.block_on(async {
-        for (number, mut case) in cases.into_iter().enumerate() {
+        for (number, mut case) in cases()?.into_iter().enumerate() {
             let verdict = case.live(number, is_blessed).await;
             said(&verdict.map_err(|why| format!("could not play {}: {why}", case.name))?);
         }

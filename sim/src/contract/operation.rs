@@ -60,7 +60,9 @@ impl<E: Environment> Desk<E> {
     /// Starts a command.
     pub(crate) fn command(&mut self, line: &Line) -> Result<(), String> {
         let number = |value: &Value| value.as_i64().ok_or_else(|| format!("{value} is no number"));
-        let [Word::Json(partition), options @ ..] = &*line.words else { return Err("it names no partition".into()) };
+        let [Word::Json(partition), options @ ..] = &*line.words else {
+            return Err("it names no partition".into());
+        };
         let tenure = tenure(u32::try_from(number(partition)?).map_err(|error| error.to_string())?);
         let (mut within_ms, mut expected, mut records) = (BUDGET_MS, 0, None);
         for option in options {
@@ -113,10 +115,14 @@ fn tenure(partition: u32) -> TenureId {
 /// The reply's class, with epoch and frontier.
 fn said(event: &Event, names: &mut Names) -> String {
     let mut token = |token: &Option<Token>| match token {
-        Some(token) => format!("epoch={} claim={}", token.epoch, names.uuid(Uuid::from_u128(token.claim_id.0))),
+        Some(token) => {
+            format!("epoch={} claim={}", token.epoch, names.uuid(Uuid::from_u128(token.claim_id.0)))
+        }
         None => "unclaimed".to_owned(),
     };
-    let at = |frontier: &Option<Frontier>| frontier.map_or_else(String::new, |frontier| format!(" frontier={}", frontier.0));
+    let at = |frontier: &Option<Frontier>| {
+        frontier.map_or_else(String::new, |frontier| format!(" frontier={}", frontier.0))
+    };
     match event {
         Event::Claimed { token: mine, frontier, .. } => {
             format!("claimed {}{}", token(&Some(*mine)), at(&Some(*frontier)))
@@ -126,7 +132,9 @@ fn said(event: &Event, names: &mut Names) -> String {
         Event::Fenced { by, .. } => format!("fenced by {}", token(by)),
         Event::Moved { frontier, .. } => format!("moved{}", at(frontier)),
         Event::ClaimUnknown { .. } | Event::CommitUnknown { .. } => "unknown".to_owned(),
-        Event::ProcessFailed { failure: ProcessFailure::TooLarge { fit }, .. } => format!("too-large fit={fit}"),
+        Event::ProcessFailed { failure: ProcessFailure::TooLarge { fit }, .. } => {
+            format!("too-large fit={fit}")
+        }
         Event::ProcessFailed { failure: ProcessFailure::Refused(_), .. } => "refused".to_owned(),
         Event::ProcessFailed { failure: ProcessFailure::Attempt(failure), .. }
         | Event::ClaimFailed { failure, .. }
@@ -154,7 +162,9 @@ fn manifest(changes: &Value) -> Result<(Manifest, usize), String> {
     let mut batch_effects = BATCH_EFFECTS;
     for (name, value) in changes.as_object().into_iter().flatten() {
         match value.as_u64() {
-            Some(most) if name == "batch_effects" => batch_effects = usize::try_from(most).unwrap_or(usize::MAX),
+            Some(most) if name == "batch_effects" => {
+                batch_effects = usize::try_from(most).unwrap_or(usize::MAX)
+            }
             _ => declaration[name] = value.clone(),
         }
     }

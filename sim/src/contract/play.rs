@@ -45,7 +45,8 @@ const HEARD_MS: u64 = 50;
 
 /// Plays a case and writes down every step with its answer, and the tables as they are then.
 pub(crate) async fn play<S: Server>(server: &S, steps: &[Step]) -> Result<String, String> {
-    let mut played = Play { server, names: Names::default(), clients: BTreeMap::new(), left: BTreeMap::new() };
+    let mut played =
+        Play { server, names: Names::default(), clients: BTreeMap::new(), left: BTreeMap::new() };
     let mut lines = Vec::new();
     for step in steps {
         lines.push(format!("> {}", step.text));
@@ -158,9 +159,10 @@ impl<S: Server> Play<'_, S> {
     fn look(&mut self, name: &str) -> Result<Option<Vec<String>>, String> {
         let left = self.left.get_mut(name).ok_or_else(|| format!("{name} has nothing in flight"))?;
         let lines = match (left, self.clients.get_mut(name)) {
-            (Some(receiver), _) => receiver.try_recv().ok().map(|answers| {
-                answers.iter().flat_map(|answer| self.names.answer(answer)).collect()
-            }),
+            (Some(receiver), _) => receiver
+                .try_recv()
+                .ok()
+                .map(|answers| answers.iter().flat_map(|answer| self.names.answer(answer)).collect()),
             (None, Some(Client::Store(desk))) => desk.answer(&mut self.names).map(|line| vec![line]),
             (None, _) => None,
         };

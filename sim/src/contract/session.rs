@@ -4,13 +4,13 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use amends_core::source::business_date::BusinessDate;
-use amends_store::env::{Dialed, Environment};
 use amends_store::Target;
+use amends_store::env::{Dialed, Environment};
 use futures_util::TryStreamExt;
 use futures_util::future::join_all;
 use tokio_postgres::error::Severity;
-use tokio_postgres::types::Type;
-use tokio_postgres::{AsyncMessage, Client, Config, Error, Row};
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{AsyncMessage, Client, Column, Config, Error, Row};
 use uuid::Uuid;
 
 use super::shown::{Answer, Cell, shown_bytes};
@@ -45,12 +45,15 @@ impl Session {
             while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
                 let mut heard = hears.lock().unwrap_or_else(PoisonError::into_inner);
                 match message {
-                    Ok(AsyncMessage::Notice(notice)) if notice.parsed_severity() == Some(Severity::Warning) => {
+                    Ok(AsyncMessage::Notice(notice))
+                        if notice.parsed_severity() == Some(Severity::Warning) =>
+                    {
                         heard.warnings.push(format!("WARNING {}", notice.code().code()));
                     }
                     Ok(_) => {}
                     Err(error) => {
-                        heard.end = Some(failure(&error));
+                        // Else the statement in flight was told.
+                        heard.end = (!error.is_closed()).then(|| failure(&error));
                         return;
                     }
                 }
@@ -91,11 +94,12 @@ async fn say(client: &Client, said: &Said) -> Result<Answer, Error> {
         return Ok(Answer::Words("done".to_owned()));
     }
     let parameters = said.parameters.iter().map(|(value, ty)| (&**value as _, ty.clone()));
-    let stream = client.query_typed_raw::<&(dyn tokio_postgres::types::ToSql + Sync), _>(said.text, parameters).await?;
+    let stream = client.query_typed_raw::<&(dyn ToSql + Sync), _>(said.text, parameters).await?;
     let mut stream = std::pin::pin!(stream);
     let (mut columns, mut rows) = (Vec::new(), Vec::new());
     while let Some(row) = stream.try_next().await? {
-        columns = row.columns().iter().map(|column| column.name().to_owned()).collect();
+        let column = |column: &Column| (column.name().to_owned(), column.type_().name().to_owned());
+        columns = row.columns().iter().map(column).collect();
         rows.push((0..row.len()).map(|at| cell(&row, at)).collect::<Result<Vec<Cell>, Error>>()?);
     }
     // The texts order their rows by the first column, or not at all.

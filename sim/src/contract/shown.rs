@@ -12,8 +12,8 @@ pub(crate) type Cell = Option<String>;
 
 /// What one trip was answered with.
 pub(crate) enum Answer {
-    /// Rows that were returned, and how many were returned or written.
-    Rows { columns: Vec<String>, rows: Vec<Vec<Cell>>, count: u64 },
+    /// Rows that were returned, with name and type of each column, and how many were returned or written.
+    Rows { columns: Vec<(String, String)>, rows: Vec<Vec<Cell>>, count: u64 },
     /// Anything that is said in words.
     Words(String),
 }
@@ -82,16 +82,7 @@ pub(crate) const TABLES: [Table; 6] = [
     Table {
         name: "position",
         key: 4,
-        columns: &[
-            "namespace",
-            "item",
-            "location",
-            "business_date",
-            "version",
-            "live",
-            "balance",
-            "state",
-        ],
+        columns: &["namespace", "item", "location", "business_date", "version", "live", "balance", "state"],
     },
     Table {
         name: "outbox",
@@ -143,8 +134,8 @@ impl Names {
         name("uuid", &mut self.uuids, &uuid.to_string())
     }
 
-    fn row<C: AsRef<str>>(&mut self, columns: &[C], row: &[Cell]) -> String {
-        let cells = columns.iter().zip(row).map(|(column, cell)| self.cell(column.as_ref(), cell));
+    fn row(&mut self, columns: &[&str], row: &[Cell]) -> String {
+        let cells = columns.iter().zip(row).map(|(column, cell)| self.cell(column, cell));
         cells.collect::<Vec<_>>().join(" ")
     }
 
@@ -153,7 +144,13 @@ impl Names {
         match answer {
             Answer::Words(words) => vec![words.clone()],
             Answer::Rows { columns, rows, count } => {
-                let mut lines: Vec<String> = rows.iter().map(|row| self.row(columns, row)).collect();
+                let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+                let types: Vec<&str> = columns.iter().map(|(_, ty)| ty.as_str()).collect();
+                let mut lines = Vec::new();
+                if !rows.is_empty() {
+                    lines.push(format!("({})", types.join(" ")));
+                }
+                lines.extend(rows.iter().map(|row| self.row(&names, row)));
                 lines.push(if *count == 1 { "1 row".to_owned() } else { format!("{count} rows") });
                 lines
             }

@@ -30,10 +30,7 @@ const PARAMETERS: [(&str, &[&str]); 21] = [
         &["text", "int4", "int8[]", "text[]", "text[]", "int8[]", "bytea[]", "bytea[]", "int8"],
     ),
     ("upsert-heads", &["text", "int4", "text[]", "int8[]", "text[]", "text[]", "date[]", "int8[]"]),
-    (
-        "upsert-positions",
-        &["text", "text[]", "text[]", "date[]", "int8[]", "int8[]", "int8[]", "text[]"],
-    ),
+    ("upsert-positions", &["text", "text[]", "text[]", "date[]", "int8[]", "int8[]", "int8[]", "text[]"]),
     (
         "insert-outbox",
         &[
@@ -99,7 +96,10 @@ fn bound(value: Value, ty: &str) -> Result<Bound, String> {
         "text[]" => (Box::new(read::<Option<Vec<Option<String>>>>(value)?), Type::TEXT_ARRAY),
         "int8[]" => (Box::new(read::<Option<Vec<Option<i64>>>>(value)?), Type::INT8_ARRAY),
         "bytea[]" => (Box::new(read_all(value, bytes)?), Type::BYTEA_ARRAY),
-        "date[]" => (Box::new(read_all(value, |text| Some(text.parse::<BusinessDate>().ok()?.date()))?), Type::DATE_ARRAY),
+        "date[]" => (
+            Box::new(read_all(value, |text| Some(text.parse::<BusinessDate>().ok()?.date()))?),
+            Type::DATE_ARRAY,
+        ),
         other => return Err(format!("{other} is no type of a parameter")),
     })
 }
