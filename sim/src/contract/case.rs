@@ -3,7 +3,7 @@
 //! | line | does |
 //! |---|---|
 //! | `namespace` | opens session `setup` and makes namespace `stock` with two partitions |
-//! | `open a b`, `close a` | opens sessions; takes leave of one |
+//! | `open a b`, `close a`, `cut a` | opens sessions; takes leave of one; cuts its wire without a word |
 //! | `store m {…}` | opens the namespace with the production store; the JSON changes its declaration |
 //! | `a lock "stock" 0` | session a sends the statement `lock` with these parameters and waits for its reply |
 //! | `a pipeline`, lines, `end` | the same with several statements in one trip |
@@ -32,6 +32,7 @@ pub(crate) struct Step {
 pub(crate) enum Act {
     Open(Vec<String>),
     Close(String),
+    Cut(String),
     Store(String, Value),
     /// In one trip.
     Say(String, Vec<Line>, Reply),
@@ -104,6 +105,7 @@ fn act(text: &str, pipeline: &[&str], stores: &mut Vec<String>) -> Result<Act, S
     Ok(match (first, rest) {
         ("open", _) => Act::Open(rest.split(' ').map(str::to_owned).collect()),
         ("close", _) => Act::Close(client),
+        ("cut", _) => Act::Cut(client),
         ("cancel", _) => Act::Cancel(client),
         ("terminate", _) => Act::Terminate(client),
         ("wait", _) => {

@@ -83,6 +83,13 @@ impl<S: Server> Play<'_, S> {
                 self.clients.remove(name);
                 self.rest(HEARD_MS).await;
             }
+            Act::Cut(name) => {
+                self.left.remove(name);
+                if let Some(Client::Session(session)) = self.clients.remove(name) {
+                    session.cut();
+                }
+                self.rest(HEARD_MS).await;
+            }
             Act::Store(name, changes) => {
                 let env = server.env(name);
                 let (desk, said) = Desk::open(env, server.url(), name, changes, &mut self.names).await?;

@@ -7,7 +7,8 @@ use amends_core::source::business_date::BusinessDate;
 use amends_store::Target;
 use amends_store::env::{Dialed, Environment};
 use futures_util::TryStreamExt;
-use futures_util::future::join_all;
+use futures_util::future::{Either, join_all, select};
+use tokio::sync::oneshot;
 use tokio_postgres::error::Severity;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Column, Config, Error, Row};
@@ -20,6 +21,7 @@ use super::statement::Said;
 pub(crate) struct Session {
     client: Arc<Client>,
     heard: Arc<Mutex<Heard>>,
+    scissors: oneshot::Sender<()>,
 }
 
 /// What the server said without being asked.
@@ -41,7 +43,7 @@ impl Session {
         let (client, mut connection) = connected.map_err(|error| failure(&error))?;
         let heard = Arc::new(Mutex::new(Heard::default()));
         let hears = Arc::clone(&heard);
-        env.spawn(async move {
+        let hearing = async move {
             while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
                 let mut heard = hears.lock().unwrap_or_else(PoisonError::into_inner);
                 match message {
@@ -58,8 +60,21 @@ impl Session {
                     }
                 }
             }
+        };
+        let (scissors, is_cut) = oneshot::channel();
+        env.spawn(async move {
+            // A client that takes leave still hears what is said to it.
+            if let Either::Right((Err(_), hearing)) = select(Box::pin(hearing), is_cut).await {
+                hearing.await;
+            }
         });
-        Ok(Self { client: Arc::new(client), heard })
+        Ok(Self { client: Arc::new(client), heard, scissors })
+    }
+
+    /// Cuts the wire, whatever is in flight.
+    pub(crate) fn cut(self) {
+        // A connection that has ended by itself needs none.
+        let _ = self.scissors.send(());
     }
 
     /// Says all statements in one trip.
