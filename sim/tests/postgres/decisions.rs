@@ -80,9 +80,9 @@ fn batches_become_rows() {
             ]
         );
         let partition = world.rows("partition").remove(0);
-        assert!(
-            partition.starts_with(&format!("source-demo-1 0 1 {} 7 tester:1 2026-01-01 ", token.claim_id))
-        );
+        let claim_id = uuid::Uuid::from_u128(token.claim_id.0);
+        let begins = format!("source-demo-1 0 1 {claim_id} 7 tester:1 2026-01-01 00:00:00.");
+        assert!(partition.starts_with(&begins), "{partition}");
     });
 }
 

@@ -1,10 +1,14 @@
 //! What the world is told of transactions.
 
+use std::time::Duration;
+
 use amends_core::ids::{Frontier, Offset, Partition, RebalanceId};
 use amends_core::lifecycle::event::Event;
 use amends_sim::fact::{Fact, Ghost, Op, Row};
 use amends_sim::faults::Fault;
 use amends_sim::life::Life;
+use madsim::runtime::Handle;
+use madsim::time::{Instant, sleep};
 
 use crate::desk::{CLAIM, Desk, TENURE, World, process, records, world};
 
@@ -61,23 +65,30 @@ fn a_transaction_is_told_step_by_step() {
     );
 }
 
-/// A dead process's COMMIT lands after it.
+/// A dead process's COMMIT lands after it, and the next owner's claim waits for that.
 #[test]
 fn an_orphan_commits() {
-    let ((), trace) = world(42, true, async |world: World| {
-        let mut desk = Desk::of(&world, 0).await;
-        let (token, frontier) = desk.claim().await;
+    world(42, true, async |world: World| {
         let who = Life::first(0);
-        world.ground.lock().unwrap().chronicle.tell(&Fact::Started { who });
+        let tell = |fact: &Fact<'_>| world.ground.lock().unwrap().chronicle.tell(fact);
+        tell(&Fact::Started { who });
         world.order(Fault::OrphanCommits, 3_000, 0);
-        // Its COMMIT lies in the socket when it dies.
-        world.order(Fault::BytesDelayed, 1, 0);
-        let mut other = Desk::of(&world, 1).await;
-        let batch = records(&["T1 r1 cancel"]);
-        desk.tell(&process(token, frontier, &batch), Some(batch));
-        world.ground.lock().unwrap().chronicle.tell(&Fact::Crashed { who });
-        let _ = desk.answer().await;
-        assert_eq!(other.claim().await.0.epoch, 2);
+        let mut heir = Desk::of(&world, 1).await;
+        let node = Handle::current().create_node().name("a").build();
+        let its_world = world.clone();
+        node.spawn(async move {
+            let mut desk = Desk::of(&its_world, 0).await;
+            let (token, frontier) = desk.claim().await;
+            desk.process(token, frontier, &records(&["T1 r1 cancel"])).await;
+        });
+        while !world.ground.lock().unwrap().chronicle.trace().contains("transaction 2: a sends COMMIT") {
+            sleep(Duration::from_millis(1)).await;
+        }
+        Handle::current().kill(node.id());
+        tell(&Fact::Crashed { who });
+        let began = Instant::now();
+        assert_eq!(heir.claim().await.1, Frontier(1));
+        assert!(began.elapsed() > Duration::from_secs(3));
+        assert!(world.has_struck(Fault::OrphanCommits));
     });
-    assert!(trace.contains("holds"), "{trace}");
 }
