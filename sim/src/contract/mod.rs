@@ -23,7 +23,7 @@ use answers::Answers;
 pub use answers::Difference;
 use case::Step;
 use live::Live;
-use play::play;
+use play::{Played, play};
 
 /// One case with its stored answers.
 pub struct Case {
@@ -116,14 +116,17 @@ impl Case {
         let played = play(&live, &self.steps).await;
         let version = live.version().await;
         live.drop().await?;
-        let played = played?;
+        let Played { text, stopped } = played?;
         if is_blessed {
-            let answers = Answers::new(&version?, &self.steps, &played);
+            if let Some(why) = stopped {
+                return Err(why);
+            }
+            let answers = Answers::new(&version?, &self.steps, &text);
             fs::write(&self.path, &answers.0)
                 .map_err(|error| format!("could not keep the answers: {error}"))?;
             self.stored = Some(answers);
         }
-        Ok(self.judge(&played))
+        Ok(self.judge(&text))
     }
 }
 
@@ -135,7 +138,8 @@ impl Case {
 pub fn run_simulated(mut said: impl FnMut(&Verdict)) -> Result<(), String> {
     for case in cases()? {
         let played = simulated::play_alone(&case.steps);
-        said(&case.judge(&played.map_err(|why| format!("could not play {}: {why}", case.name))?));
+        let played = played.map_err(|why| format!("could not play {}: {why}", case.name))?;
+        said(&case.judge(&played.text));
     }
     Ok(())
 }

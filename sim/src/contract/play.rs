@@ -43,22 +43,36 @@ const LOOK_MS: u64 = 5;
 /// Until a word that the server said of itself has been heard.
 const HEARD_MS: u64 = 50;
 
-/// Plays a case and writes down every step with its answer, and the tables as they are then.
-pub(crate) async fn play<S: Server>(server: &S, steps: &[Step]) -> Result<String, String> {
+/// What was written down of a case.
+pub(crate) struct Played {
+    /// Every step with its answer, and the tables as they are then.
+    pub(crate) text: String,
+    /// Why a step could not be made; those behind it were not.
+    pub(crate) stopped: Option<String>,
+}
+
+/// Plays a case.
+pub(crate) async fn play<S: Server>(server: &S, steps: &[Step]) -> Result<Played, String> {
     let mut played =
         Play { server, names: Names::default(), clients: BTreeMap::new(), left: BTreeMap::new() };
-    let mut lines = Vec::new();
+    let (mut lines, mut stopped) = (Vec::new(), None);
     for step in steps {
         lines.push(format!("> {}", step.text));
-        let answer = played.act(&step.act).await.map_err(|why| format!("{}: {why}", step.text))?;
-        lines.extend(answer.into_iter().map(|line| format!("  {line}")));
+        match played.act(&step.act).await {
+            Ok(answer) => lines.extend(answer.into_iter().map(|line| format!("  {line}"))),
+            Err(why) => {
+                lines.push(format!("  could not go on: {why}"));
+                stopped = Some(format!("{}: {why}", step.text));
+                break;
+            }
+        }
     }
     lines.push(String::new());
     for table in &TABLES {
         lines.extend(played.names.table(table, &server.rows(table).await?));
     }
     lines.push(String::new());
-    Ok(lines.join("\n"))
+    Ok(Played { text: lines.join("\n"), stopped })
 }
 
 struct Play<'a, S: Server> {

@@ -10,7 +10,7 @@ use madsim::time::sleep;
 
 use super::case::Step;
 use super::operation::incarnation;
-use super::play::{Server, play};
+use super::play::{Played, Server, play};
 use super::shown::{Cell, Table};
 use crate::chronicle::Chronicle;
 use crate::faults::{Faults, Schedule, Scheduler};
@@ -31,7 +31,7 @@ struct Simulated {
 }
 
 /// Plays a case in a world of its own.
-pub(crate) fn play_alone(steps: &[Step]) -> Result<String, String> {
+pub(crate) fn play_alone(steps: &[Step]) -> Result<Played, String> {
     let world = || {
         Runtime::with_seed_and_config(SEED, madsim::Config::default()).block_on(async {
             let mut schedule = Schedule::draw(SEED);
