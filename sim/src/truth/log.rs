@@ -15,6 +15,9 @@ pub struct Log {
     is_compacted: bool,
 }
 
+/// A log in which nothing ever lay.
+pub(super) static NOTHING: Log = Log { entries: Vec::new(), start: 0, cuts: 0, is_compacted: false };
+
 impl Log {
     /// Where the log begins.
     #[must_use]

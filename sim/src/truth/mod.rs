@@ -77,10 +77,10 @@ impl Truth {
         }
     }
 
-    /// The log of the declared topic's partition.
+    /// The log of the declared topic's partition; an empty one where it has no such partition.
     #[must_use]
     pub fn log(&self, partition: Partition) -> &Log {
-        &self.logs[&(self.declared, partition)]
+        self.logs.get(&(self.declared, partition)).unwrap_or(&log::NOTHING)
     }
 
     /// A partition's row.

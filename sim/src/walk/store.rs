@@ -167,12 +167,10 @@ impl Store {
             operation.client != Client::Answered
                 && operation.ghost.is_some_and(|ghost| ghost.who == who && ghost.tenure == tenure)
         };
-        let Some((id, operation)) = self.operations.iter().find(|(_, operation)| is_it(operation)) else {
-            return;
-        };
-        let event = operation.given_up(tenure, "its tenure ended");
+        let Some((id, _)) = self.operations.iter().find(|(_, operation)| is_it(operation)) else { return };
+        // What it can say depends on how far it is by then.
         let wait = ground.pace.wait(Wait::Wire, Actor::Worker(who.worker));
-        self.agenda.at(ground.now() + wait, (*id, Next::Reply(event)));
+        self.agenda.at(ground.now() + wait, (*id, Next::Deadline));
     }
 
     fn step(&mut self, ground: &mut Ground, world: &World, id: u64, operation: &mut Operation, next: Next) {
