@@ -135,7 +135,7 @@ impl Schedule {
             let one = rng.random_range(least..=most);
             let two = rng.random_range(least..=most);
             let forms = u32::try_from(entry.variants.len()).unwrap_or(1).max(1);
-            if entry.per_mille > 0 {
+            if !entry.is_incident {
                 let per_mille = rng.random_range(1..=entry.per_mille);
                 let mut variants: Vec<u32> = (0..forms).filter(|_| rng.random_bool(0.5)).collect();
                 if variants.is_empty() {
@@ -143,7 +143,7 @@ impl Schedule {
                 }
                 let knob = Knob { per_mille, severity: (one.min(two), one.max(two)), variants, picks: None };
                 strikes.insert(entry.fault, knob);
-            } else {
+            } else if rng.random_ratio(entry.per_mille, 1_000) {
                 incidents.push(Incident {
                     at_ms: rng.random_range(0..=shape.wild_ms),
                     fault: entry.fault,

@@ -186,13 +186,7 @@ pub const VERBS: &[Verb] = &[
         "strike commit-reply-lost a orders/0 cut 500ms times=2",
         strike,
     ),
-    verb(
-        "heal",
-        "",
-        "the faults are over: what they left is mended, and who is dead is started",
-        "heal",
-        |_| Ok(Action::Heal),
-    ),
+    verb("heal", "", "the faults are over, and what they left is mended", "heal", |_| Ok(Action::Heal)),
 ];
 
 /// Reads a verb and what follows it.
@@ -268,7 +262,7 @@ pub(super) fn fault(word: Word<'_>) -> Parsed<Fault> {
 /// Forms and severities come from the catalogue, so that a new fault needs nothing here.
 fn strike(words: &mut Words<'_>) -> Parsed<Action> {
     let entry = fault(words.take("the name of a fault, such as commit-reply-lost")?)?.entry();
-    let is_incident = entry.per_mille == 0;
+    let is_incident = entry.is_incident;
     let (mut worker, mut partition, mut times) = (None, None, 1);
     let mut strike = Strike { severity: entry.severity.0, variant: 0 };
     while let Some(word) = words.next() {

@@ -154,7 +154,7 @@ impl Store {
         }
         let observe = (op == Op::Observe).then_some(Fault::ObserveFails);
         for fault in [Some(Fault::ConnectionDropped), observe].into_iter().flatten() {
-            if ground.faults.strike(fault, at).is_some_and(|strike| strike.variant <= 1) {
+            if ground.faults.strike_as(fault, at, |form| form <= 1).is_some() {
                 ground.chronicle.struck(fault, Some(who), format_args!("{who} before the lock"));
                 return Some(Failure::Again("the connection was closed".to_owned()));
             }

@@ -14,11 +14,11 @@ Printed by a test from `sim/src/faults/catalogue.rs` and `sim/src/checks`; `make
 
 ## Faults
 
-Each is left out of a world with probability one half. A fault with a rate strikes at so many of a thousand opportunities
-at most; one without happens at a drawn time. `cargo sim --seed N --json` prints what was drawn. In a scenario each is
+Each is left out of a world with probability one half. Else it strikes at so many of a thousand opportunities at most, or
+it happens once, in so many of a thousand worlds, at a drawn time. `cargo sim --seed N --json` prints what was drawn. In a scenario each is
 called by its name.
 
-| # | name | what happens | severity | forms | of a thousand |
+| # | name | what happens | severity | forms | how often of 1,000 |
 |---|---|---|---|---|---|
 ";
 
@@ -35,10 +35,11 @@ broken programs that it must catch.
 fn page() -> String {
     let mut page = HEAD.to_owned();
     for entry in CATALOGUE {
-        let Entry { fault, name, what, unit, severity: (least, most), per_mille, variants } = entry;
+        let Entry { fault, name, what, unit, severity: (least, most), is_incident, per_mille, variants } =
+            entry;
         let number = *fault as u8;
         let severity = if unit.is_empty() { String::new() } else { format!("{least} to {most} {unit}") };
-        let rate = if *per_mille == 0 { String::new() } else { per_mille.to_string() };
+        let rate = format!("{} {per_mille}", if *is_incident { "once" } else { "each" });
         let forms = variants.join(", ");
         let _ = writeln!(page, "| F{number:02} | `{name}` | {what} | {severity} | {forms} | {rate} |");
     }
