@@ -1,22 +1,22 @@
 //! S30, bounds before a gap: a gap is believed only when bounds that were asked for after its poll allow it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use amends_core::ids::{Offset, Partition, TenureId};
+use amends_core::ids::TenureId;
 use amends_core::lifecycle::command::{CheckParts, Command};
 use amends_core::lifecycle::event::Event;
-use amends_core::source::boundary::TopicSight;
+use amends_core::source::boundary::{Bounds, TopicSight};
 
 use super::{Check, Verdict};
 use crate::fact::Fact;
 use crate::life::Life;
 use crate::truth::Truth;
 
-/// Where each log of the declared topic began when its process was last shown that: the step of the request, and the log
-/// start. A later answer without the log's leader takes nothing of it back.
+/// The last bounds that each process was shown of the declared topic, with every log in them.
 #[derive(Default)]
 pub struct GapsChecked {
-    shown: BTreeMap<(Life, Partition), (u64, Offset)>,
+    shown: BTreeMap<Life, (u64, Arc<Bounds>)>,
 }
 
 impl Check for GapsChecked {
@@ -35,12 +35,9 @@ impl Check for GapsChecked {
                 if let (Some((asked, CheckParts::Bounds, sent)), Some(bounds)) = (asked, &sight.bounds)
                     && asked == *check
                     && is_declared
+                    && bounds.logs.iter().all(Option::is_some)
                 {
-                    for (partition, log) in (0..).map(Partition).zip(&bounds.logs) {
-                        if let Some(log) = log {
-                            self.shown.insert((*who, partition), (sent, log.start));
-                        }
-                    }
+                    self.shown.insert(*who, (sent, Arc::clone(bounds)));
                 }
                 Ok(())
             }
@@ -58,17 +55,17 @@ impl GapsChecked {
     fn believed(&self, who: Life, tenure: TenureId, expected: i64, truth: &Truth) -> Verdict {
         let batch = truth.tenancy(who, tenure).and_then(|tenancy| tenancy.batch.as_ref());
         let Some(polled) = batch.map(|batch| batch.step) else { return Ok(()) };
-        let shown = self.shown.get(&(who, tenure.partition)).filter(|(sent, _)| *sent > polled);
-        let Some((_, start)) = shown else {
+        let Some((_, bounds)) = self.shown.get(&who).filter(|(sent, _)| *sent > polled) else {
             return Err(format!(
                 "{who} {tenure} decides over a gap at {expected}, and no bounds were asked for after its poll"
             ));
         };
-        if start.0 > expected {
-            return Err(format!(
-                "{who} {tenure} decides over a gap at {expected}, and its log starts at {start}"
-            ));
+        match bounds.log(tenure.partition).filter(|log| log.start.0 > expected) {
+            Some(log) => Err(format!(
+                "{who} {tenure} decides over a gap at {expected}, and its log starts at {}",
+                log.start
+            )),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
