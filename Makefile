@@ -27,7 +27,7 @@ test: setup up ## run all tests on real services
 	@$(services) cargo test --workspace --locked
 
 contract: setup up ## hold the model of PostgreSQL and its stored answers against a real one; BLESS=1 stores what it answers
-	@AMENDS_TEST_DATABASE_URL='$(database)' cargo sim contract --live $(if $(BLESS),--bless)
+	@cargo sim contract --live '$(database)' $(if $(BLESS),--bless)
 
 bench: ## measure the reducer
 	@cargo bench --locked -p amends-core

@@ -12,9 +12,6 @@ use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 use super::play::Server;
 use super::shown::{Cell, Table};
 
-/// Where the tests of this project find one.
-const LOCAL: &str = "postgres://amends:amends-local-only@127.0.0.1:15432/amends";
-
 /// Sessions that wait for another one.
 const WAITING: &str = "\
 SELECT FROM pg_stat_activity WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0";
@@ -58,14 +55,13 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Makes a database that nobody else uses, and migrates it.
-    pub(crate) async fn make(number: usize) -> Result<Self, String> {
-        let base = std::env::var("AMENDS_TEST_DATABASE_URL").unwrap_or_else(|_| LOCAL.to_owned());
+    /// Makes a database that nobody else uses on the server of a URL, and migrates it.
+    pub(crate) async fn make(base: &str, number: usize) -> Result<Self, String> {
         let name = format!("amends_contract_{}_{number}", std::process::id());
         let server = base.split('?').next().and_then(|url| url.rsplit_once('/'));
-        let (server, _) = server.ok_or("AMENDS_TEST_DATABASE_URL names no database")?;
+        let (server, _) = server.ok_or("the URL names no database")?;
         let url = format!("{server}/{name}?sslmode=disable");
-        let admin = connect(&base).await?;
+        let admin = connect(base).await?;
         rows(&admin, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await?;
         rows(&admin, &format!("CREATE DATABASE {name}")).await?;
 
@@ -74,7 +70,7 @@ impl Live {
         let settings = Settings { application_name: "amends contract".to_owned(), sessions: 1 };
         let store = Store::new(outside.clone(), target, settings);
         migrate::apply(&store).await.map_err(|error| error.to_string())?;
-        Ok(Self { outside, base, desk: connect(&url).await?, name, url })
+        Ok(Self { outside, base: base.to_owned(), desk: connect(&url).await?, name, url })
     }
 
     /// Which PostgreSQL it is.

@@ -111,8 +111,8 @@ impl Case {
     }
 
     /// Plays it against a real PostgreSQL, and keeps its answers when `is_blessed`.
-    async fn live(&mut self, number: usize, is_blessed: bool) -> Result<Verdict, String> {
-        let live = Live::make(number).await?;
+    async fn live(&mut self, server: &str, number: usize, is_blessed: bool) -> Result<Verdict, String> {
+        let live = Live::make(server, number).await?;
         let played = play(&live, &self.steps).await;
         let version = live.version().await;
         live.drop().await?;
@@ -144,16 +144,16 @@ pub fn run_simulated(mut said: impl FnMut(&Verdict)) -> Result<(), String> {
     Ok(())
 }
 
-/// Plays all cases against a real PostgreSQL: `AMENDS_TEST_DATABASE_URL`, or what `make up` started. With `is_blessed`
-/// its answers become the stored ones. `said` hears each verdict as soon as it is there.
+/// Plays all cases against the real PostgreSQL of a URL, each in a database of its own, which is dropped. With
+/// `is_blessed` its answers become the stored ones. `said` hears each verdict as soon as it is there.
 ///
 /// # Errors
 /// When no server answers, or a case cannot be read or played; the text names it.
-pub fn run_live(is_blessed: bool, mut said: impl FnMut(&Verdict)) -> Result<(), String> {
+pub fn run_live(server: &str, is_blessed: bool, mut said: impl FnMut(&Verdict)) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| error.to_string())?.block_on(async {
         for (number, mut case) in cases()?.into_iter().enumerate() {
-            let verdict = case.live(number, is_blessed).await;
+            let verdict = case.live(server, number, is_blessed).await;
             said(&verdict.map_err(|why| format!("could not play {}: {why}", case.name))?);
         }
         Ok(())

@@ -35,9 +35,7 @@ struct Heard {
 impl Session {
     /// Opens a session that shows this name.
     pub(crate) async fn open<E: Environment>(env: &E, url: &str, name: &str) -> Result<Self, String> {
-        let target = Target::parse(url).map_err(|error| error.to_string())?;
-        let endpoint = target.endpoints().first().ok_or("the URL names no server")?;
-        let Dialed { stream, tls, .. } = env.dial(endpoint).await.map_err(|error| error.to_string())?;
+        let Dialed { stream, tls, .. } = dial(env, url).await?;
         let mut config: Config = url.parse().map_err(|error: Error| error.to_string())?;
         let connected = config.application_name(name).connect_raw(stream, tls).await;
         let (client, mut connection) = connected.map_err(|error| failure(&error))?;
@@ -96,11 +94,15 @@ impl Session {
 
     /// Asks the server to cancel what is in flight.
     pub(crate) async fn cancel<E: Environment>(&self, env: &E, url: &str) -> Result<(), String> {
-        let target = Target::parse(url).map_err(|error| error.to_string())?;
-        let endpoint = target.endpoints().first().ok_or("the URL names no server")?;
-        let Dialed { stream, tls, .. } = env.dial(endpoint).await.map_err(|error| error.to_string())?;
+        let Dialed { stream, tls, .. } = dial(env, url).await?;
         self.client.cancel_token().cancel_query_raw(stream, tls).await.map_err(|error| failure(&error))
     }
+}
+
+async fn dial<E: Environment>(env: &E, url: &str) -> Result<Dialed<E::Stream, E::Tls>, String> {
+    let target = Target::parse(url).map_err(|error| error.to_string())?;
+    let endpoint = target.endpoints().first().ok_or("the URL names no server")?;
+    env.dial(endpoint).await.map_err(|error| error.to_string())
 }
 
 async fn say(client: &Client, said: &Said) -> Result<Answer, Error> {

@@ -22,8 +22,10 @@ fn as_stored(run: impl FnOnce(&mut dyn FnMut(&Verdict)) -> Result<(), String>) {
 
 #[test]
 fn a_real_server_answers_as_stored() {
+    let server = std::env::var("AMENDS_TEST_DATABASE_URL")
+        .unwrap_or_else(|_| "postgres://amends:amends-local-only@127.0.0.1:15432/amends".to_owned());
     let is_blessed = std::env::var_os("AMENDS_BLESS").is_some();
-    as_stored(|said| run_live(is_blessed, said));
+    as_stored(|said| run_live(&server, is_blessed, said));
 }
 
 #[test]
