@@ -72,6 +72,20 @@ pub struct Commit {
     pub rows: Option<Box<Written>>,
 }
 
+impl Commit {
+    /// Who made it, for people.
+    #[must_use]
+    pub fn maker(&self) -> String {
+        self.ghost.map_or("a foreign hand".to_owned(), |ghost| format!("{} {}", ghost.who, ghost.tenure))
+    }
+
+    /// Whether an operator moved the frontier, which no worker may: under a raised epoch, and without a decision.
+    #[must_use]
+    pub fn is_operators_seek(&self) -> bool {
+        self.ghost.is_none() && self.decided.is_empty() && self.before.token != self.after.token
+    }
+}
+
 /// Rows of the ledger as one commit left them, each as the text of its columns in the order of the table.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Written {

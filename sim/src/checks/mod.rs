@@ -8,6 +8,7 @@ use std::fmt;
 use crate::fact::Fact;
 use crate::truth::Truth;
 
+mod begins;
 mod due;
 mod explain;
 pub mod l01;
@@ -20,7 +21,26 @@ pub mod l07;
 pub mod l08;
 pub mod l09;
 pub mod l10;
+mod s01;
+mod s02;
+mod s03;
+mod s03b;
+mod s04;
+mod s04b;
 mod s05;
+mod s06;
+mod s07;
+mod s07b;
+mod s08;
+mod s09;
+mod s09b;
+mod s10;
+mod s11;
+mod s12;
+mod s13;
+mod s14;
+mod s15;
+mod s16;
 pub mod s17;
 pub mod s18;
 pub mod s19;
@@ -131,7 +151,26 @@ macro_rules! checks {
 }
 
 checks! {
+    s01: s01::OneEffect,
+    s02: s02::NoneLost,
+    s03: s03::Ascent,
+    s03b: s03b::Mirror,
+    s04: s04::Tokens,
+    s04b: s04b::LateLocks,
     s05: s05::Fence,
+    s06: s06::CompareAndSet,
+    s07: s07::NoGuess,
+    s07b: s07b::RightAnswer,
+    s08: s08::NoAdoption,
+    s09: s09::Retires,
+    s09b: s09b::NoSpuriousEnd,
+    s10: s10::Ownership,
+    s11: s11::Absorbing,
+    s12: s12::RightTopic,
+    s13: s13::Seeks,
+    s14: s14::Order,
+    s15: s15::NoCursorOnly,
+    s16: s16::BoundsGrantNothing,
     s17: s17::Lanes,
     s18: s18::Budgets,
     s19: s19::Gate,

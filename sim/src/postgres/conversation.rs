@@ -176,7 +176,7 @@ impl Server {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let Some(Pause { sent, cause: Cause::Row(key) }) = session.pause.take() else { return };
         let is_forced = session.forced_statement_ms.is_some_and(|ms| ms < session.settings.statement_ms);
-        self.locks.give_up(&key, id);
+        self.granted.extend(self.locks.give_up(&key, id));
         if refusal.code == "57014" && is_forced {
             self.struck(ground, Fault::StatementLimit, id, "is stopped by a limit that it did not set");
         }
@@ -227,7 +227,7 @@ impl Server {
         self.flush(ground, id);
         let Some(session) = self.sessions.remove(&id) else { return };
         if let Some(Pause { cause: Cause::Row(key), .. }) = session.pause {
-            self.locks.give_up(&key, id);
+            self.granted.extend(self.locks.give_up(&key, id));
         }
         if let Some(wire) = self.wires.get_mut(&id).filter(|wire| !wire.is_mute) {
             let at_ms = wire.arrives_down(ground);

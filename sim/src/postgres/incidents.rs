@@ -116,7 +116,7 @@ impl Server {
         let (Some(hand), Some(tx)) = (&session.hand, &mut session.tx) else { return };
         let key = Key::Partition(hand.key.0.clone(), hand.key.1);
         if !hand.is_claiming || tx.partition.is_none() {
-            self.locks.give_up(&key, id);
+            self.granted.extend(self.locks.give_up(&key, id));
             self.end(ground, id);
             return;
         }

@@ -44,11 +44,14 @@ impl Locks {
         self.0.get(key).map(|lock| lock.holder)
     }
 
-    /// Waits no longer.
-    pub(super) fn give_up(&mut self, key: &Key, by: SessionId) {
-        if let Some(lock) = self.0.get_mut(key) {
-            lock.waiters.retain(|waiter| *waiter != by);
+    /// Waits no longer. Returns who holds the lock now, when it was granted already and the waiter never came to know.
+    pub(super) fn give_up(&mut self, key: &Key, by: SessionId) -> Option<SessionId> {
+        let lock = self.0.get_mut(key)?;
+        if lock.holder == by {
+            return self.release(key);
         }
+        lock.waiters.retain(|waiter| *waiter != by);
+        None
     }
 
     /// Gives a lock back. Returns who holds it now.

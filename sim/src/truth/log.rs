@@ -9,16 +9,20 @@ use crate::fact::{Entry, LogChange};
 pub struct Log {
     entries: Vec<Entry>,
     start: i64,
+    /// Where the first open transaction begins.
+    open: Option<usize>,
     /// How often its end was cut off.
     cuts: u32,
-    /// A visible record vanished inside.
-    is_compacted: bool,
+    /// The visible records that vanished inside.
+    compacted: Vec<Offset>,
 }
 
-/// A log in which nothing ever lay.
-pub(super) static NOTHING: Log = Log { entries: Vec::new(), start: 0, cuts: 0, is_compacted: false };
-
 impl Log {
+    /// A log in which nothing ever lay.
+    pub(super) const fn empty() -> Self {
+        Self { entries: Vec::new(), start: 0, open: None, cuts: 0, compacted: Vec::new() }
+    }
+
     /// Where the log begins.
     #[must_use]
     pub fn start(&self) -> Offset {
@@ -34,8 +38,7 @@ impl Log {
     /// The read-committed end: the first offset of an open transaction, or the end.
     #[must_use]
     pub fn stable_end(&self) -> Offset {
-        let open = self.entries.iter().position(|entry| *entry == Entry::Open);
-        open.and_then(|index| i64::try_from(index).ok()).map_or_else(|| self.end(), Offset)
+        self.open.and_then(|index| i64::try_from(index).ok()).map_or_else(|| self.end(), Offset)
     }
 
     /// How often its end was cut off: what comes next lies where other records lay.
@@ -69,14 +72,33 @@ impl Log {
             .filter_map(|(index, _)| i64::try_from(index).ok().map(Offset))
     }
 
+    /// Whether a decision may have been made of what lies here: it is visible, or was.
+    #[must_use]
+    pub fn is_decidable(&self, offset: Offset) -> bool {
+        let index = usize::try_from(offset.0).unwrap_or(usize::MAX);
+        self.entries.get(index) == Some(&Entry::Visible) || self.compacted.contains(&offset)
+    }
+
+    /// The first visible record between two frontiers that is not among those decided, which ascend. One below the log's
+    /// start counts: it was there, and is lost.
+    #[must_use]
+    pub fn skipped(&self, from: Frontier, to: Frontier, decided: &[Offset]) -> Option<Offset> {
+        (from.0.max(0)..to.0.min(self.end().0)).map(Offset).find(|offset| {
+            let entry = usize::try_from(offset.0).ok().and_then(|index| self.entries.get(index));
+            entry == Some(&Entry::Visible) && decided.binary_search(offset).is_err()
+        })
+    }
+
     /// Whether every record that was ever visible is still there, and the frontier lies within.
     #[must_use]
     pub fn is_intact(&self, frontier: Frontier) -> bool {
-        self.start == 0 && self.cuts == 0 && !self.is_compacted && frontier.0 <= self.stable_end().0
+        self.start == 0 && self.cuts == 0 && self.compacted.is_empty() && frontier.0 <= self.stable_end().0
     }
 
     pub(super) fn append(&mut self, first: Offset, entries: &[Entry]) {
         debug_assert_eq!(first, self.end(), "a log grows at its end");
+        let open = entries.iter().position(|entry| *entry == Entry::Open);
+        self.open = self.open.or(open.map(|index| self.entries.len() + index));
         self.entries.extend_from_slice(entries);
     }
 
@@ -85,17 +107,21 @@ impl Log {
             LogChange::StartsAt(offset) => self.start = self.start.max(offset.0),
             LogChange::TruncatedTo(offset) => {
                 self.entries.truncate(usize::try_from(offset.0).unwrap_or(0));
+                self.open = self.open.filter(|index| *index < self.entries.len());
                 self.cuts += 1;
             }
             LogChange::HoleAt(offset) => {
                 let index = usize::try_from(offset.0).unwrap_or(usize::MAX);
                 if let Some(entry) = self.entries.get_mut(index) {
-                    self.is_compacted |= *entry == Entry::Visible;
+                    if *entry == Entry::Visible {
+                        self.compacted.push(offset);
+                    }
                     *entry = Entry::Hole;
                 }
             }
             LogChange::Closed(is_committed) => {
                 let now = if is_committed { Entry::Visible } else { Entry::Aborted };
+                self.open = None;
                 for entry in &mut self.entries {
                     if *entry == Entry::Open {
                         *entry = now;

@@ -2,18 +2,24 @@
 //! but the checks.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use amends_core::ids::{Frontier, Incarnation, Offset, Partition, TenureId};
+use amends_core::lifecycle::command::CheckId;
+use amends_core::lifecycle::event::Event;
+use amends_core::source::boundary::{Sight, TopicSight};
 
 use crate::fact::{Commit, Fact, Row};
 use crate::faults::Fault;
 use crate::life::Life;
 
 mod log;
+mod process;
 mod tenancy;
 
 pub use log::Log;
-pub use tenancy::{Batch, InFlight, Own, Process, Tenancy};
+pub use process::Process;
+pub use tenancy::{Batch, InFlight, Own, Tenancy};
 
 /// All that is so.
 #[derive(Clone, Debug)]
@@ -42,6 +48,10 @@ pub struct Truth {
     pub commits: Vec<Commit>,
     /// How often commits were forgotten.
     pub failovers: u32,
+    /// The step at which a commit of each partition was last forgotten.
+    forgotten: BTreeMap<Partition, u64>,
+    /// The step at which another topic took the declared one's name.
+    recreated: Option<u64>,
     /// Every process that ever began.
     pub processes: BTreeMap<Life, Process>,
     /// Since when the faults are over.
@@ -70,6 +80,8 @@ impl Truth {
             rows: all().map(|partition| (partition, Row::default())).collect(),
             commits: Vec::new(),
             failovers: 0,
+            forgotten: BTreeMap::new(),
+            recreated: None,
             processes: BTreeMap::new(),
             healed_at: None,
             struck: BTreeMap::new(),
@@ -77,10 +89,11 @@ impl Truth {
         }
     }
 
-    /// The log of the declared topic's partition; an empty one where it has no such partition.
+    /// The log of the declared topic's partition; empty where it has no such partition.
     #[must_use]
     pub fn log(&self, partition: Partition) -> &Log {
-        self.logs.get(&(self.declared, partition)).unwrap_or(&log::NOTHING)
+        static EMPTY: Log = Log::empty();
+        self.logs.get(&(self.declared, partition)).unwrap_or(&EMPTY)
     }
 
     /// A partition's row.
@@ -150,6 +163,20 @@ impl Truth {
         })
     }
 
+    /// Whether a commit of the partition was forgotten after this step.
+    #[must_use]
+    pub fn has_forgotten_since(&self, partition: Partition, step: u64) -> bool {
+        self.forgotten.get(&partition).is_some_and(|at| *at > step)
+    }
+
+    /// Whether nobody but `verify` can tell that a commit decided other records than the declared topic's: its process was
+    /// misled by a broker that is behind, or the log was cut and what comes next lies where other records lay.
+    #[must_use]
+    pub fn is_undetectable(&self, commit: &Commit) -> bool {
+        let process = commit.ghost.and_then(|ghost| self.processes.get(&ghost.who));
+        process.is_some_and(|process| process.is_misled) || self.log(commit.partition).cuts() > 0
+    }
+
     /// The offsets that surviving commits decided of a partition, with the commit's index.
     pub fn decided(&self, partition: Partition) -> impl Iterator<Item = (usize, Offset)> + '_ {
         let of = self.commits.iter().enumerate().filter(move |(_, commit)| commit.partition == partition);
@@ -174,6 +201,9 @@ impl Truth {
             Fact::Thawed { who } => self.process(*who, |process, _| process.frozen_since = None),
             Fact::Delivered { who, event } => {
                 let step = self.step;
+                if let Event::Checked { check, sight } = event {
+                    self.checked(*who, *check, sight);
+                }
                 self.process(*who, |process, now| process.delivered(now, step, event));
             }
             Fact::Commanded { who, command } => {
@@ -196,6 +226,7 @@ impl Truth {
             }
             Fact::Recreated { incarnation, partitions } => {
                 (self.current, self.current_partitions) = (*incarnation, *partitions);
+                self.recreated = Some(self.step);
             }
             Fact::Deleted => self.current_partitions = 0,
             Fact::Grew { partitions } => self.current_partitions = *partitions,
@@ -211,11 +242,26 @@ impl Truth {
         }
     }
 
+    fn checked(&mut self, who: Life, check: CheckId, sight: &Sight) {
+        let TopicSight::Known { incarnation, partitions } = sight.topic else { return };
+        if incarnation != Some(self.declared) || partitions != self.partitions {
+            return;
+        }
+        let Some(process) = self.processes.get_mut(&who) else { return };
+        let Some((_, _, sent)) = process.check.filter(|(asked, ..)| *asked == check) else { return };
+        process.passed = sent;
+        process.is_misled |= self.recreated.is_some_and(|at| at < sent);
+        if let Some(bounds) = &sight.bounds {
+            process.bounds = Some((sent, Arc::clone(bounds)));
+        }
+    }
+
     fn forget(&mut self, commits: u32) {
         self.failovers += 1;
         for _ in 0..commits {
             let Some(commit) = self.commits.pop() else { break };
             self.rows.insert(commit.partition, commit.before);
+            self.forgotten.insert(commit.partition, self.step);
         }
     }
 }

@@ -1,39 +1,10 @@
-//! Knows what one process was told and what it asked for: its tenures as the world gave them.
+//! Knows one tenure as the world gave it: what it was told, and what was asked for it.
 
-use std::collections::BTreeMap;
-
-use amends_core::ids::{Frontier, Offset, Partition, RebalanceId, TenureId, Token};
-use amends_core::lifecycle::command::{CheckId, CheckParts, Command, Range, Timer};
-use amends_core::lifecycle::event::{Event, Offsets};
-use amends_core::lifecycle::stop::StopReason;
+use amends_core::ids::{Frontier, Offset, RebalanceId, Token};
+use amends_core::lifecycle::command::{Command, Range};
+use amends_core::lifecycle::event::{Event, Offsets, ProbeSight, ProcessFailure};
 
 use crate::fact::Op;
-
-/// One process.
-#[derive(Clone, Debug, Default)]
-pub struct Process {
-    /// Every tenure that it was given.
-    pub tenancies: BTreeMap<TenureId, Tenancy>,
-    /// Stands still since.
-    pub frozen_since: Option<u64>,
-    /// Died.
-    pub is_crashed: bool,
-    /// Ended after its stop.
-    pub is_exited: bool,
-    /// Its last command.
-    pub stopped: Option<StopReason>,
-    /// The member that its events are of.
-    pub member: u32,
-    /// The last callback of that member.
-    pub rebalance: u32,
-    /// When, and by which event, an end was asked for.
-    pub asked_at: Option<u64>,
-    /// Since when the stream drains: nothing new begins.
-    pub draining_since: Option<u64>,
-    /// The check in flight: what it asks, and the step at which it was sent.
-    pub check: Option<(CheckId, CheckParts, u64)>,
-    numbers: BTreeMap<Partition, u32>,
-}
 
 /// Who has the partition, as the last delivered callback says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,7 +15,7 @@ pub enum Own {
     Revoked,
     /// It was lost.
     Lost,
-    /// The stream ends.
+    /// The stream ends, or its member leaves the group.
     Cancelled,
 }
 
@@ -77,49 +48,77 @@ pub struct Tenancy {
     pub generation: RebalanceId,
     /// When.
     pub since: u64,
+    /// At which step.
+    pub began: u64,
     /// Whose it is.
     pub own: Own,
-    /// The callback that took it was answered.
+    /// The revocation that took it.
+    pub revoked_by: Option<RebalanceId>,
+    /// That revocation was answered.
     pub is_acknowledged: bool,
     /// Its process retired it.
     pub is_retired: bool,
     /// The token of its last claim that was answered with success.
     pub claimed: Option<Token>,
+    /// The same, once the row was read and showed it.
+    pub read_back: Option<Token>,
     /// The frontier of the last answer that showed its own token.
     pub frontier: Option<Frontier>,
+    /// The step at which the last question was asked whose answer told what stands in the row.
+    pub told: u64,
     /// The store operation in flight.
     pub in_flight: Option<InFlight>,
     /// A claim or decision whose reply was lost and whose outcome was not read yet.
     pub open: Option<Op>,
     /// The last range sent, with the frontier that it expected.
     pub sent: Option<(Range, Frontier, Token)>,
+    /// That range was refused for a record's data, or for its size.
+    pub is_refused: bool,
     /// The records in hand.
     pub batch: Option<Batch>,
     /// Answered polls whose tickets are out.
     pub tickets: u32,
     /// A poll waits for its answer.
     pub is_polling: bool,
-    /// Where it was sent by its last assign or seek that was answered.
+    /// Where it was sent by its last assign or seek.
     pub sought: Option<Frontier>,
+    /// The step at which that was answered; `None` until then.
+    pub arrived: Option<u64>,
+    /// Something was decided since that seek, so that its client is where it was sent.
+    pub is_proven: bool,
+    /// What the last probe saw, until something was decided.
+    pub probe: Option<ProbeSight>,
+    /// The step of the last thing that a check must come after before a seek: its beginning, its claim read back, an
+    /// answered poll or probe, a failed seek.
+    pub unchecked: u64,
 }
 
 impl Tenancy {
-    fn new(generation: RebalanceId, now: u64) -> Self {
+    pub(super) fn new(generation: RebalanceId, now: u64, step: u64) -> Self {
         Self {
             generation,
             since: now,
+            began: step,
             own: Own::Assigned,
+            revoked_by: None,
             is_acknowledged: false,
             is_retired: false,
             claimed: None,
+            read_back: None,
             frontier: None,
+            told: 0,
             in_flight: None,
             open: None,
             sent: None,
+            is_refused: false,
             batch: None,
             tickets: 0,
             is_polling: false,
             sought: None,
+            arrived: None,
+            is_proven: false,
+            probe: None,
+            unchecked: step,
         }
     }
 
@@ -127,6 +126,12 @@ impl Tenancy {
     #[must_use]
     pub fn is_own(&self) -> bool {
         self.own == Own::Assigned
+    }
+
+    /// Whether its token stood in the row when it was read.
+    #[must_use]
+    pub fn is_read_back(&self) -> bool {
+        self.claimed.is_some() && self.read_back == self.claimed
     }
 
     /// The offsets that a range names, when they are those in hand.
@@ -137,116 +142,24 @@ impl Tenancy {
     }
 }
 
-impl Process {
-    /// Whether it runs and has not stopped.
-    #[must_use]
-    pub fn is_living(&self) -> bool {
-        !self.is_crashed && !self.is_exited && self.stopped.is_none()
-    }
-
-    /// Whether it may begin something new.
-    #[must_use]
-    pub fn is_working(&self) -> bool {
-        self.is_living() && self.draining_since.is_none() && self.asked_at.is_none()
-    }
-
-    /// Its newest tenure of a partition.
-    #[must_use]
-    pub fn newest(&self, partition: Partition) -> Option<(TenureId, &Tenancy)> {
-        let number = *self.numbers.get(&partition)?;
-        let id = TenureId { partition, number };
-        self.tenancies.get(&id).map(|tenancy| (id, tenancy))
-    }
-
-    pub(super) fn crashed(&mut self) {
-        self.is_crashed = true;
-    }
-
-    pub(super) fn exited(&mut self) {
-        self.is_exited = true;
-    }
-
-    /// Whether a callback is the next one: of this member and above the last.
-    #[must_use]
-    pub fn is_next(&self, rebalance: RebalanceId) -> bool {
-        let member = self.member.max(1);
-        rebalance.member == member && rebalance.number > self.rebalance
-    }
-
-    fn end_all(&mut self, own: Own) {
-        for tenancy in self.tenancies.values_mut().filter(|tenancy| tenancy.own == Own::Assigned) {
-            tenancy.own = own;
-        }
-    }
-
-    pub(super) fn delivered(&mut self, now: u64, step: u64, event: &Event) {
-        match event {
-            Event::Assigned { rebalance, partitions } if self.is_next(*rebalance) => {
-                self.end_all(Own::Lost);
-                (self.member, self.rebalance) = (rebalance.member, rebalance.number);
-                if self.asked_at.is_some() {
-                    return;
-                }
-                for partition in partitions {
-                    let number = self.numbers.entry(*partition).or_insert(0);
-                    *number += 1;
-                    let id = TenureId { partition: *partition, number: *number };
-                    self.tenancies.insert(id, Tenancy::new(*rebalance, now));
-                }
-            }
-            Event::Revoked { rebalance, .. } if self.is_next(*rebalance) => {
-                self.end_all(Own::Revoked);
-                (self.member, self.rebalance) = (rebalance.member, rebalance.number);
-            }
-            Event::Lost { rebalance } if self.is_next(*rebalance) => {
-                self.end_all(Own::Lost);
-                (self.member, self.rebalance) = (rebalance.member, rebalance.number);
-            }
-            Event::ShutdownRequested | Event::PauseRequested | Event::StopRequested => {
-                self.asked_at.get_or_insert(now);
-                self.end_all(Own::Cancelled);
-            }
-            Event::Checked { .. } | Event::CheckFailed { .. } => self.check = None,
-            _ => {}
-        }
-        let Some(tenancy) = event.tenure().and_then(|id| self.tenancies.get_mut(&id)) else { return };
-        tenancy.delivered(step, event);
-    }
-
-    pub(super) fn commanded(&mut self, now: u64, step: u64, command: &Command) {
-        match command {
-            Command::Check { check, parts } => self.check = Some((*check, *parts, step)),
-            Command::Unassign { .. } => {
-                for tenancy in self.tenancies.values_mut().filter(|tenancy| !tenancy.is_own()) {
-                    tenancy.is_acknowledged = true;
-                }
-            }
-            Command::Assign { positions, .. } => {
-                for (id, frontier) in positions {
-                    if let Some(tenancy) = self.tenancies.get_mut(id) {
-                        tenancy.sought = Some(*frontier);
-                    }
-                }
-            }
-            Command::Rejoin { member } => {
-                self.end_all(Own::Lost);
-                (self.member, self.rebalance) = (*member, 0);
-            }
-            Command::Wait { timer: Timer::Drain, .. } => {
-                self.draining_since.get_or_insert(now);
-            }
-            // The member is about to leave: nothing new begins.
-            Command::Wait { timer: Timer::Leave { .. }, .. } => self.end_all(Own::Lost),
-            Command::Stop { reason } => self.stopped = Some(reason.clone()),
-            _ => {}
-        }
-        let Some(tenancy) = command.tenure().and_then(|id| self.tenancies.get_mut(&id)) else { return };
-        tenancy.commanded(now, step, command);
-    }
-}
-
 impl Tenancy {
-    fn delivered(&mut self, step: u64, event: &Event) {
+    pub(super) fn delivered(&mut self, step: u64, event: &Event) {
+        match event {
+            Event::Claimed { .. }
+            | Event::Observed { .. }
+            | Event::Committed { .. }
+            | Event::Fenced { .. }
+            | Event::Moved { .. } => self.told = self.in_flight.map_or(self.told, |asked| asked.step),
+            Event::Polled { .. }
+            | Event::PollEmpty { .. }
+            | Event::PollFailed { .. }
+            | Event::Probed { .. }
+            | Event::SeekFailed { .. } => self.unchecked = step,
+            Event::ProcessFailed { failure, .. } => {
+                self.is_refused = !matches!(failure, ProcessFailure::Attempt(_));
+            }
+            _ => {}
+        }
         match event {
             Event::Claimed { token, frontier, .. } => {
                 (self.in_flight, self.claimed, self.frontier) = (None, Some(*token), Some(*frontier));
@@ -263,6 +176,9 @@ impl Tenancy {
                         batch.decided = batch.decided.max(range.to);
                     }
                     self.frontier = *frontier;
+                    if self.read_back != self.claimed {
+                        (self.read_back, self.unchecked) = (self.claimed, step);
+                    }
                 }
             }
             Event::Committed { .. } => {
@@ -274,6 +190,8 @@ impl Tenancy {
                     }
                 }
             }
+            Event::Sought { .. } => self.arrived = Some(step),
+            Event::Probed { sight, .. } => self.probe = Some(*sight),
             Event::ClaimFailed { .. }
             | Event::ObserveFailed { .. }
             | Event::ProcessFailed { .. }
@@ -293,7 +211,11 @@ impl Tenancy {
         }
     }
 
-    fn commanded(&mut self, now: u64, step: u64, command: &Command) {
+    pub(super) fn seeks(&mut self, frontier: Frontier) {
+        (self.sought, self.arrived, self.is_proven) = (Some(frontier), None, false);
+    }
+
+    pub(super) fn commanded(&mut self, now: u64, step: u64, command: &Command) {
         let in_flight = |op| Some(InFlight { op, step, at: now });
         match command {
             Command::Claim { .. } => self.in_flight = in_flight(Op::Claim),
@@ -301,8 +223,9 @@ impl Tenancy {
             Command::Process { range, expected, token, .. } => {
                 self.in_flight = in_flight(Op::Process);
                 self.sent = Some((*range, *expected, *token));
+                (self.is_refused, self.is_proven, self.probe) = (false, true, None);
             }
-            Command::Seek { frontier, .. } => self.sought = Some(*frontier),
+            Command::Seek { frontier, .. } => self.seeks(*frontier),
             Command::Poll { .. } => self.is_polling = true,
             Command::AllowRebalance { .. } => {
                 self.tickets = self.tickets.saturating_sub(1);

@@ -106,6 +106,8 @@ impl Store {
                 let unknown = operation.given_up(tenure, "the connection was cut");
                 if is_kept {
                     self.apply(ground, operation);
+                } else {
+                    ground.chronicle.tell(&Fact::RolledBack { tx: operation.tx });
                 }
                 self.over(ground, id, operation);
                 self.agenda.at(now + lost.severity.max(1), (id, Next::Reply(unknown)));

@@ -1,0 +1,36 @@
+//! S11, absorbing ends: nothing is begun for a retired tenure, and nothing at all follows a stop.
+
+use amends_core::ids::TenureId;
+use amends_core::lifecycle::command::Command;
+
+use super::begins::begins;
+use super::{Check, Verdict};
+use crate::fact::Fact;
+use crate::truth::Truth;
+
+#[derive(Default)]
+pub struct Absorbing;
+
+impl Check for Absorbing {
+    const NAME: &'static str = "S11";
+    const CLAIM: &'static str =
+        "a retired tenure claims, seeks, polls and decides nothing, and a stopped stream asks for nothing";
+
+    fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
+        let Fact::Commanded { who, command } = fact else { return Ok(()) };
+        let Some(process) = truth.processes.get(who) else { return Ok(()) };
+        if let Some(reason) = &process.stopped {
+            return Err(format!("{who}: {command} after it stopped as {}", reason.code()));
+        }
+        let reads_on = match command {
+            Command::Poll { tenure, .. } | Command::Probe { tenure, .. } => Some(*tenure),
+            _ => None,
+        };
+        let is_retired =
+            |tenure: &TenureId| process.tenancies.get(tenure).is_some_and(|tenancy| tenancy.is_retired);
+        match begins(command).chain(reads_on).find(is_retired) {
+            Some(tenure) => Err(format!("{who} {tenure}: {command} after it retired")),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! S12, the incarnation: nothing is claimed, sought or decided but after a check, sent late enough, that showed the
+//! declared topic. A broker that is behind may show it when it is gone: what is decided then is undetectable, and the
+//! first check that shows another topic ends the stream.
+
+use amends_core::lifecycle::command::Command;
+use amends_core::lifecycle::event::Event;
+use amends_core::source::boundary::TopicSight;
+
+use super::begins::begins;
+use super::{Check, Verdict};
+use crate::fact::Fact;
+use crate::truth::{Process, Tenancy, Truth};
+
+/// The step in hand showed another topic to a stream that works.
+#[derive(Default)]
+pub struct RightTopic {
+    must_stop: bool,
+}
+
+impl Check for RightTopic {
+    const NAME: &'static str = "S12";
+    const CLAIM: &'static str = "claims, seeks and decisions follow a check that was sent after what they rest on and showed the \
+         declared topic, and another topic ends the stream";
+
+    fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
+        match fact {
+            Fact::Delivered { who, event } => {
+                self.must_stop = matches!(
+                    event,
+                    Event::Checked { sight, .. } if matches!(
+                        sight.topic,
+                        TopicSight::Known { incarnation: Some(seen), .. } if seen != truth.declared
+                    )
+                ) && truth.processes.get(who).is_some_and(Process::is_working);
+                Ok(())
+            }
+            Fact::Commanded { who, command } => {
+                let Some(process) = truth.processes.get(who) else { return Ok(()) };
+                let unchecked = begins(command).find_map(|tenure| {
+                    let since = since(command, process.tenancies.get(&tenure)?);
+                    (process.passed <= since).then_some((tenure, since))
+                });
+                match unchecked {
+                    Some((tenure, since)) => Err(format!(
+                        "{who} {tenure}: {command}, and no check that was sent after step {since} showed {}",
+                        truth.declared
+                    )),
+                    None => Ok(()),
+                }
+            }
+            Fact::Settled { who } if std::mem::take(&mut self.must_stop) => {
+                if truth.processes.get(who).is_some_and(Process::is_working) {
+                    return Err(format!(
+                        "{who} was shown another topic than {}, and goes on",
+                        truth.declared
+                    ));
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The step after which the check must have been sent.
+fn since(command: &Command, tenancy: &Tenancy) -> u64 {
+    match command {
+        Command::Claim { .. } => tenancy.began,
+        Command::Process { .. } => tenancy.batch.as_ref().map_or(tenancy.began, |batch| batch.step),
+        _ => tenancy.unchecked,
+    }
+}
