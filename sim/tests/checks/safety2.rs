@@ -244,6 +244,8 @@ fn s23_totality() {
     refused(1).allow(A, t()).breaks("S23", "drops a range of which a record was refused");
     let spent = StopReason::AttemptsSpent { tenure: t(), doing: String::new(), why: String::new() };
     refused(1).stop(A, spent).breaks("S23", "stops over the data of 0");
+    let broken = StopReason::Broken { why: "22P05".to_owned() };
+    refused(4).stop(A, broken).breaks("S23", "stops over the data of 0");
     refused(4).commits(A, t(), row(1, 4), &[0, 1, 3]).breaks("S23", "moves from 0 to 4 and passes over 2");
     refused(4).commits(A, t(), row(1, 2), &[1]).breaks("S23", "passes over 0");
 }
