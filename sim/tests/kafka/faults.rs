@@ -112,7 +112,7 @@ fn f14_revoked_never_comes() {
 #[test]
 fn f28_aborted_records_and_their_marker_lie_in_front_of_a_visible_one() {
     let mut desk = Desk::settled(0);
-    desk.order(Fault::AbortedInterleaved, 700, 0);
+    desk.order(Fault::AbortedInterleaved, 3, 0);
     desk.publish(0);
     let log = desk.ground.chronicle.truth.log(P);
     let found: Vec<_> = (0..log.end().0).map(|offset| log.entry(Offset(offset)).expect("inside")).collect();
