@@ -17,6 +17,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::Shared;
 use super::carrier::{Fetcher, LogName};
+use crate::fact::Fact;
 use crate::life::Life;
 use crate::postgres::env::SimEnvironment;
 use crate::world::TOPIC;
@@ -47,6 +48,8 @@ pub(super) async fn run(shared: Shared, who: Life, told: UnboundedReceiver<Told>
     let pipeline = Pipeline::ledger(&namespace, (*shared.manifest).clone(), who.to_string(), BATCH_EFFECTS);
     let answer = Arc::new(move |event| drop(sender.send((event, None))));
     let settings = shared.disturb(|world, ground| {
+        let (group, uuid) = (namespace.group_id(), namespace.uuid.as_u128());
+        ground.chronicle.tell(&Fact::Joined { who, group: &group, namespace: uuid });
         world.ready(ground, who);
         world.settings().clone()
     });
