@@ -86,7 +86,7 @@ catalogue! {
     25 PartitionsAdded "partitions-added" (1, 8) "partitions" once 60 []: "the topic gets more partitions",
     26 RetentionTruncated "retention-truncated" (1, 10) "offsets" once 80 ["below", "at", "above"]: "the log's beginning is deleted",
     27 Compacted "compacted" (1, 3) "offsets" once 60 ["hole", "policy"]: "compaction leaves a hole, or is switched on",
-    28 AbortedInterleaved "aborted-interleaved" (0, 800) "‰ of the offsets" each 1000 []: "aborted transactions lie between the records",
+    28 AbortedInterleaved "aborted-interleaved" (1, 3) "records in front of one, and a marker" each 1000 []: "aborted transactions lie between the records",
     29 ControlTail "control-tail" (1, 5) "records" once 700 []: "control records lie at the end",
     30 TransactionHangs "transaction-hangs" (0, 300_000) "ms" once 400 []: "an open transaction holds the stable end back",
     31 Redelivered "redelivered" (1, 20) "records" each 100 []: "the client gives records again",
