@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 SHELL := bash
 
-.PHONY: help demo check build test bench bless setup up down
+.PHONY: help demo check build test contract bench bless setup up down
 
 # The services that tests and the demo use: what `make up` started, or what AMENDS_TEST_* name.
 kafka_port := $(or $(AMENDS_KAFKA_PORT),19092)
@@ -25,6 +25,9 @@ build: setup ## build everything
 
 test: setup up ## run all tests on real services
 	@$(services) cargo test --workspace --locked
+
+contract: setup up ## hold the model of PostgreSQL and its stored answers against a real one; BLESS=1 stores what it answers
+	@cargo sim contract --live '$(database)' $(if $(BLESS),--bless)
 
 bench: ## measure the reducer
 	@cargo bench --locked -p amends-core

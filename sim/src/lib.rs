@@ -5,6 +5,7 @@
 //! the [`ground`] of a world. [`kafka`] is the model of the broker and its group, `postgres` the server at the far end of
 //! each wire. `world` holds all of them together; `walk` runs core alone in it (tier A), `member` the production
 //! driver, store and client (tier B). [`scenario`] reads the stories that reviewers write and tells them to a world.
+//! `contract` holds `postgres` against a real server.
 //!
 //! What never happens here: a reducer is asked what it believes; a check repairs; a world asks a clock, a hash map's
 //! order or any chance but its seed.
@@ -17,6 +18,8 @@
 pub mod campaign;
 pub mod checks;
 pub mod chronicle;
+#[cfg(madsim)]
+pub mod contract;
 pub mod fact;
 pub mod faults;
 pub mod ground;

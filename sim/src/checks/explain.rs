@@ -63,7 +63,9 @@ fn is_refusable(refusal: &Refusal, truth: &Truth) -> bool {
         Refusal::AnotherIncarnation { expected, seen } => {
             *expected == truth.declared && *seen == truth.current && is_recreated
         }
-        Refusal::PartitionsGrew { seen, .. } => *seen > truth.partitions && *seen == truth.current_partitions,
+        Refusal::PartitionsGrew { seen, .. } => {
+            *seen > truth.partitions && (is_recreated || truth.current_partitions > truth.partitions)
+        }
         Refusal::PartitionsShrank { seen, .. } => *seen < truth.partitions && is_recreated,
         Refusal::RetentionFinite { .. } | Refusal::CleanupPolicy { .. } | Refusal::UncleanElection => {
             !truth.is_configured

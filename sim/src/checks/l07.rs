@@ -58,6 +58,11 @@ impl Check for Quiet {
 
 impl Quiet {
     fn counted(&mut self, who: Life, command: &Command, truth: &Truth) -> Verdict {
+        // A tenure less is not idle: the others did not poll for it.
+        if let Command::Retire { .. } | Command::Rejoin { .. } = command {
+            self.idle.insert(who, Idle { since: truth.now, ..Idle::default() });
+            return Ok(());
+        }
         // Nothing came since the faults ended: then it is idle from here on.
         let begin = || Idle { since: truth.now, ..Idle::default() };
         let idle = self.idle.entry(who).or_insert_with(begin);

@@ -48,8 +48,9 @@ fn is_mirrored(who: Life, tenure: TenureId, local: Frontier, truth: &Truth) -> V
     let row = truth.row(tenure.partition);
     let is_quiet = tenancy.in_flight.is_none() && tenancy.open.is_none() && !tenancy.is_retired;
     let is_owner = tenancy.claimed.is_some() && tenancy.claimed == row.token;
-    // Nobody told it yet what a failover dropped.
+    // Nobody told it yet what a failover dropped, or it was told and is over.
     if !is_quiet
+        || tenancy.is_retired
         || !is_owner
         || row.frontier == Some(local)
         || truth.has_forgotten_since(tenure.partition, tenancy.told)

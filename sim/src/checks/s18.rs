@@ -95,6 +95,9 @@ impl Budgets {
                 let Some(tenancy) = process.tenancies.get(&id) else { return };
                 if spent.heard(event, tenancy, truth.now) {
                     self.begin(key, truth.now);
+                } else if matches!(event, Event::Sought { .. }) {
+                    // The poll is next; an owner that reads its row before it does so as an idle one.
+                    self.end(key);
                 }
             }
         }
@@ -104,6 +107,13 @@ impl Budgets {
         if let Some(spent) = self.spent.get_mut(&key) {
             spent.begun = Some(now);
             self.due.set(key, now + BUDGET_MS + LATE_MS);
+        }
+    }
+
+    fn end(&mut self, key: (Life, Partition)) {
+        if let Some(spent) = self.spent.get_mut(&key) {
+            spent.begun = None;
+            self.due.clear(&key);
         }
     }
 
@@ -125,8 +135,7 @@ impl Budgets {
             }
             Command::Poll { .. } => {
                 if !spent.is_poll_failing {
-                    spent.begun = None;
-                    self.due.clear(&key);
+                    self.end(key);
                 }
                 Ok(())
             }

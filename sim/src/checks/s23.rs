@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use amends_core::ids::{Offset, TenureId};
 use amends_core::lifecycle::command::{Command, Range};
 use amends_core::lifecycle::event::{Event, ProcessFailure};
-use amends_core::lifecycle::stop::StopReason;
 
 use super::{Check, Verdict};
 use crate::fact::{Commit, Fact};
@@ -70,15 +69,15 @@ impl Totality {
                 }
                 Ok(())
             }
-            Command::Stop {
-                reason:
-                    StopReason::AttemptsSpent { tenure, .. }
-                    | StopReason::BudgetSpent { tenure, .. }
-                    | StopReason::Unresolved { tenure, .. },
-            } => match self.sent.get(&(who, *tenure)).filter(|sent| sent.is_refused) {
-                Some(sent) => Err(format!("{who} {tenure} stops over the data of {}", sent.range.first)),
-                None => Ok(()),
-            },
+            // Whatever is refused is narrowed or given back in the same step, so nothing of the kind is left at an end.
+            Command::Stop { .. } => {
+                match self.sent.iter().find(|((other, _), sent)| *other == who && sent.is_refused) {
+                    Some(((_, tenure), sent)) => {
+                        Err(format!("{who} {tenure} stops over the data of {}", sent.range.first))
+                    }
+                    None => Ok(()),
+                }
+            }
             _ => Ok(()),
         }
     }

@@ -107,12 +107,20 @@ impl Faults {
 
     /// Decides one opportunity.
     pub fn strike(&mut self, fault: Fault, at: Place) -> Option<Strike> {
+        self.strike_as(fault, at, |_| true)
+    }
+
+    /// Decides one opportunity at which the fault can take some of its forms only: an order of another one goes on
+    /// waiting, and whatever else is drawn does not strike.
+    pub fn strike_as(&mut self, fault: Fault, at: Place, can: impl Fn(u32) -> bool) -> Option<Strike> {
         if !self.is_wild {
             return None;
         }
-        if let Some(strike) = self.ordered(fault, at) {
-            return Some(strike);
-        }
+        let strike = self.ordered(fault, at, &can).or_else(|| self.drawn(fault));
+        strike.filter(|strike| can(strike.variant))
+    }
+
+    fn drawn(&mut self, fault: Fault) -> Option<Strike> {
         let knob = self.knobs.get(&fault)?;
         let nth = self.counted.entry(fault).or_insert(0);
         *nth += 1;
@@ -138,12 +146,13 @@ impl Faults {
         Some(strike)
     }
 
-    fn ordered(&mut self, fault: Fault, at: Place) -> Option<Strike> {
+    fn ordered(&mut self, fault: Fault, at: Place, can: &impl Fn(u32) -> bool) -> Option<Strike> {
         let fits = |wanted: Option<u8>, is: Option<u8>| wanted.is_none() || wanted == is;
         let index = self.orders.iter().position(|order| {
             order.fault == fault
                 && fits(order.worker, at.worker)
                 && (order.partition.is_none() || order.partition == at.partition)
+                && can(order.strike.variant)
         })?;
         let order = &mut self.orders[index];
         let strike = order.strike;

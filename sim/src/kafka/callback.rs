@@ -200,7 +200,8 @@ impl Kafka {
         let is_holder = |client: &super::Client| client.is_member() && !client.given.is_empty();
         let holder = self.clients.iter().rposition(|client| client.who == who && is_holder(client));
         let Some(id) = holder.filter(|id| self.clients[*id].pending.is_none()) else { return false };
-        self.rebalance(ground, Some(Fault::RevokedDuring));
+        let cause = ground.faults.is_wild().then_some(Fault::RevokedDuring);
+        self.rebalance(ground, cause);
         self.plan(ground.now(), id, Step::Hear);
         true
     }

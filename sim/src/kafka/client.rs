@@ -114,9 +114,11 @@ impl Lane {
         if missing == 0 || self.is_reset || self.is_outside(log) {
             return;
         }
+        let queued = self.queue.len();
         self.queue.extend(log.visible(self.position).take(missing));
-        let last = self.queue.last().map_or(self.position, |last| Offset(last.0 + 1));
-        self.position = self.position.max(last);
+        if let Some(last) = self.queue[queued..].last() {
+            self.position = Offset(last.0 + 1);
+        }
         // What is not visible is passed over as well.
         if self.queue.len() < ahead {
             self.position = self.position.max(log.stable_end());

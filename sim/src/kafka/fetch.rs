@@ -28,7 +28,7 @@ impl Kafka {
     pub(super) fn place(&mut self, ground: &mut Ground, id: ClientId, tenure: TenureId, target: Offset) {
         let (now, who) = (ground.now(), self.clients[id].who);
         let position = self.planted(ground, id, tenure.partition).unwrap_or(target);
-        if position != target && ground.faults.is_wild() {
+        if position != target {
             ground.chronicle.struck(
                 Fault::GroupOffsetPlanted,
                 Some(who),
@@ -223,25 +223,22 @@ impl Kafka {
         if let Some(first) = lane.queue.first().copied().filter(|_| !is_mute) {
             if let Some(log) = log
                 && let Some(strike) = ground.faults.strike(Fault::Redelivered, place)
+                && let back = Offset(first.0.saturating_sub_unsigned(strike.severity))
+                && let Some(again) = log.next_visible(back).filter(|again| *again < first)
             {
-                let back = i64::try_from(strike.severity).unwrap_or(i64::MAX);
-                lane.move_to(Offset((first.0 - back).max(log.start().0)));
+                lane.move_to(again);
                 lane.fetch(log, self.ahead);
-                let again = lane.queue.first().copied().unwrap_or(first);
-                if again < first {
-                    ground.chronicle.struck(
-                        Fault::Redelivered,
-                        Some(who),
-                        format_args!("{tenure} of {who} is given {again} again, not {first}"),
-                    );
-                }
+                ground.chronicle.struck(
+                    Fault::Redelivered,
+                    Some(who),
+                    format_args!("{tenure} of {who} is given {again} again, not {first}"),
+                );
             }
-            let lane = self.clients[id].lane(tenure)?;
             lane.waiting = None;
             let given = lane.queue.len().min(usize::try_from(poll.records).unwrap_or(usize::MAX));
             let offsets = Offsets::new(Arc::from(&lane.queue[..given]));
             lane.queue.drain(..given);
-            return (given > 0).then_some(Event::Polled { tenure, offsets });
+            return Some(Event::Polled { tenure, offsets });
         }
         if let Some(log) = log.filter(|log| !is_mute && !lane.is_reset && lane.is_outside(log)) {
             (lane.waiting, lane.is_reset) = (None, true);

@@ -76,10 +76,10 @@ impl Group {
         }
     }
 
-    /// The round that runs may end as soon as everybody has joined it.
-    pub(super) fn hurry(&mut self) {
+    /// No fault has a hand in the round that runs any more: it may end as soon as everybody has joined it.
+    pub(super) fn calm(&mut self) {
         if let Some(round) = &mut self.round {
-            round.not_before = 0;
+            (round.not_before, round.cause) = (0, None);
         }
     }
 
@@ -204,7 +204,7 @@ impl Kafka {
             return;
         }
         self.group.seats.retain(|seat| seat.has_joined);
-        self.group.hurry();
+        self.group.calm();
         self.settle(ground);
     }
 

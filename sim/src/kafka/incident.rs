@@ -38,6 +38,7 @@ impl Kafka {
             }
             Fault::RetentionTruncated => self.truncate_start(ground, partition, severity, variant),
             Fault::Compacted => self.compact(ground, incident),
+            Fault::ControlTail | Fault::TransactionHangs if self.log(ground, partition).is_none() => {}
             Fault::ControlTail => {
                 struck(ground, fault, format_args!("{severity} markers end partition {partition}"));
                 self.publish_control(ground, partition, u32::try_from(severity).unwrap_or(1));
@@ -119,6 +120,9 @@ impl Kafka {
 
     /// F22: nobody leads the partition for a while. An unclean election can only be where it is allowed.
     fn move_leader(&mut self, ground: &mut Ground, partition: Partition, ms: u64, form: u32) {
+        if self.log(ground, partition).is_none() {
+            return;
+        }
         struck(ground, Fault::LeaderMoved, format_args!("partition {partition} has no leader for {ms} ms"));
         self.lose_leader(ground, partition, ms);
         if form == UNCLEAN {

@@ -1,9 +1,9 @@
 //! Knows the broker, its group and each member's client, as one machine without I/O: commands and times go in, events
 //! come out when they are due.
 //!
-//! [`group`] is the coordinator, [`callback`] what passes between it and a client, [`fetch`] what a client reads,
-//! [`topic`] what brokers show, [`admin`] what happens to the topic, [`incident`] what goes wrong at its time. The log
-//! itself is the truth's: it is changed by telling facts, and read there.
+//! `group` is the coordinator, `callback` what passes between it and a client, `fetch` what a client reads, `topic` what
+//! brokers show, `admin` what happens to the topic, `incident` what goes wrong at its time. The log itself is the
+//! truth's: it is changed by telling facts, and read there.
 
 use amends_core::ids::{Incarnation, Partition, RebalanceId, TenureId};
 use amends_core::lifecycle::command::{CheckId, CheckParts, Command};
@@ -329,7 +329,7 @@ impl Kafka {
             self.plan(now, id, Step::TellLate);
             self.served(ground, id);
         }
-        self.group.hurry();
+        self.group.calm();
         self.settle(ground);
     }
 

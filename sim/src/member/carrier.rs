@@ -118,24 +118,25 @@ impl Fetcher {
 
     /// The records at these offsets, ascending or not.
     pub(super) async fn fetch(&self, log: LogName, offsets: &[Offset]) -> Result<Vec<Record>, KafkaError> {
-        let (first, last) = (offsets.iter().min(), offsets.iter().max());
-        let (Some(first), Some(last)) = (first, last) else { return Ok(Vec::new()) };
+        let Some(first) = offsets.iter().min() else { return Ok(Vec::new()) };
+        let topic = log.topic();
         let mut list = TopicPartitionList::new();
-        let position = madsim_rdkafka::Offset::Offset(first.0);
-        list.add_partition_offset(&log.topic(), 0, position)?;
+        list.add_partition_offset(&topic, 0, madsim_rdkafka::Offset::Offset(first.0))?;
         self.consumer.assign(&list)?;
         let mut fetched = BTreeMap::new();
-        while !fetched.contains_key(last) {
+        while !offsets.iter().all(|offset| fetched.contains_key(offset)) {
             match self.consumer.poll(None).await {
+                // What the assignment before had fetched comes first.
                 Some(message) => {
                     let message = message?;
-                    let offset = Offset(message.offset());
-                    let record = Record {
-                        offset,
-                        key: message.key().map(<[u8]>::to_vec),
-                        value: message.payload().map(<[u8]>::to_vec),
-                    };
-                    fetched.insert(offset, record);
+                    if message.topic() == topic {
+                        let record = Record {
+                            offset: Offset(message.offset()),
+                            key: message.key().map(<[u8]>::to_vec),
+                            value: message.payload().map(<[u8]>::to_vec),
+                        };
+                        fetched.insert(record.offset, record);
+                    }
                 }
                 None => madsim::time::sleep(AGAIN).await,
             }

@@ -4,6 +4,7 @@
 //! are nodes of their own. One task moves the world on.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -83,7 +84,9 @@ async fn conduct(schedule: Schedule, is_traced: bool) -> Arc<Mutex<Ground>> {
         grown: Arc::new(Notify::new()),
     };
     carrier::serve(&handle);
-    let publisher = handle.create_node().name("publisher").build();
+    // The broker has to listen before anybody calls.
+    madsim::time::sleep(Duration::from_millis(1)).await;
+    let publisher = handle.create_node().name("publisher").ip(IpAddr::from([10, 0, 0, 2])).build();
     publisher.spawn(publish(shared.clone(), seed));
     let mut conductor = Conductor { shared, handle, nodes: BTreeMap::new() };
     conductor.run().await;
@@ -135,7 +138,9 @@ impl Conductor {
     fn carry_out(&mut self, happening: Happening) {
         match happening {
             Happening::Start(who) => {
-                let node = self.handle.create_node().name(who.to_string()).build();
+                let [high, low] = who.number.to_be_bytes();
+                let ip = IpAddr::from([10, 1 + who.worker, high, low]);
+                let node = self.handle.create_node().name(who.to_string()).ip(ip).build();
                 let (told, inbox) = unbounded_channel();
                 node.spawn(process::run(self.shared.clone(), who, inbox));
                 self.nodes.insert(who, Node { node, told });

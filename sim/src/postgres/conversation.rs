@@ -50,45 +50,39 @@ impl Server {
     }
 
     fn handle(&mut self, ground: &mut Ground, id: SessionId, sent: Sent) {
-        let process = i32::try_from(id.0).unwrap_or(i32::MAX);
         let Some(session) = self.sessions.get_mut(&id) else { return };
-        match &sent.message {
-            Message::Startup => match session.turned_away {
-                None => session.answers.welcome(process, session.secret),
-                Some((fault, refusal)) => {
-                    self.struck(ground, fault, id, "gets no session");
-                    self.die(ground, id, refusal);
-                }
-            },
+        if session.is_skipping && !matches!(sent.message, Message::Sync | Message::Terminate) {
+            return;
+        }
+        match sent.message {
+            Message::Query(_) | Message::Execute => self.carry_out(ground, id, sent, false),
+            Message::Startup => self.start(ground, id),
             Message::Cancel { process, secret } => {
                 self.end(ground, id);
-                self.cancel(ground, *process, *secret);
+                self.cancel(ground, process, secret);
             }
             Message::Terminate => self.end(ground, id),
             Message::Sync => {
                 session.is_skipping = false;
                 self.end_statement(ground, id);
             }
-            _ if session.is_skipping => {}
-            Message::Query(_) | Message::Execute => self.carry_out(ground, id, sent, false),
             Message::Parse { statement, types } => {
                 let expected = statement.parameters().iter().map(|ty| ty.oid());
                 assert!(expected.eq(types.iter().copied()), "{statement:?} comes with the types {types:?}");
                 if session.is_failed() && !statement.ends_a_transaction() {
                     self.fail(ground, id, None, ABORTED_BEFORE);
                 } else {
-                    session.parsed = Some(*statement);
+                    session.parsed = Some(statement);
                     session.answers.parsed();
                 }
             }
             Message::Bind(parameters) => {
                 let types = session.parsed.map_or(&[][..], Statement::parameters);
-                match Params(parameters).check_texts(types) {
-                    Ok(()) => {
-                        session.bound.clone_from(parameters);
-                        session.answers.bound();
-                    }
-                    Err(refusal) => self.fail(ground, id, None, refusal),
+                if let Err(refusal) = Params(&parameters).check_texts(types) {
+                    self.fail(ground, id, None, refusal);
+                } else {
+                    session.bound = parameters;
+                    session.answers.bound();
                 }
             }
             Message::Describe => {
@@ -96,6 +90,16 @@ impl Server {
                     session.answers.described(statement.parameters(), statement.columns());
                 }
             }
+        }
+    }
+
+    fn start(&mut self, ground: &mut Ground, id: SessionId) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        if let Some((fault, refusal)) = session.turned_away {
+            self.struck(ground, fault, id, "gets no session");
+            self.die(ground, id, refusal);
+        } else {
+            session.answers.welcome(id.process(), session.secret);
         }
     }
 
@@ -111,7 +115,9 @@ impl Server {
         }
     }
 
-    fn carry_out(&mut self, ground: &mut Ground, id: SessionId, sent: Sent, is_landed: bool) {
+    fn carry_out(&mut self, ground: &mut Ground, id: SessionId, mut sent: Sent, is_landed: bool) {
+        // What was decided before the faults were over strikes no more.
+        sent.lie = sent.lie.filter(|_| ground.faults.is_wild());
         let Some(statement) = sent.runs else { return };
         let result = self.perform(ground, id, &sent, statement, is_landed);
         let Some(session) = self.sessions.get_mut(&id) else { return };
@@ -169,8 +175,8 @@ impl Server {
         self.forget_timer(id);
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let Some(Pause { sent, cause: Cause::Row(key) }) = session.pause.take() else { return };
-        let is_forced = session.forced_statement_ms.is_some_and(|ms| ms < session.settings.lock_ms);
-        self.locks.give_up(&key, id);
+        let is_forced = session.forced_statement_ms.is_some_and(|ms| ms < session.settings.statement_ms);
+        self.granted.extend(self.locks.leave(&key, id));
         if refusal.code == "57014" && is_forced {
             self.struck(ground, Fault::StatementLimit, id, "is stopped by a limit that it did not set");
         }
@@ -180,9 +186,10 @@ impl Server {
 
     /// Somebody asks for the end of whatever a session does. When it does nothing, or commits, nothing comes of it.
     fn cancel(&mut self, ground: &mut Ground, process: i32, secret: i32) {
-        let id = SessionId(u32::try_from(process).unwrap_or(0));
-        let is_it = self.sessions.get(&id).is_some_and(|session| session.secret == secret);
-        if is_it && self.waits_for_row(id) {
+        let mut its_own =
+            self.sessions.iter().filter(|(id, session)| id.process() == process && session.secret == secret);
+        let Some((&id, _)) = its_own.next() else { return };
+        if self.waits_for_row(id) {
             self.give_up(ground, id, Refusal::error("57014", "canceling statement due to user request"));
         }
     }
@@ -219,8 +226,13 @@ impl Server {
         self.abort(ground, id, true);
         self.flush(ground, id);
         let Some(session) = self.sessions.remove(&id) else { return };
-        if let Some(Pause { cause: Cause::Row(key), .. }) = session.pause {
-            self.locks.give_up(&key, id);
+        let waiting = match (session.pause, session.hand) {
+            (Some(Pause { cause: Cause::Row(key), .. }), _) => Some(key),
+            (None, Some(hand)) => Some(hand.key()),
+            _ => None,
+        };
+        if let Some(key) = waiting {
+            self.granted.extend(self.locks.leave(&key, id));
         }
         if let Some(wire) = self.wires.get_mut(&id).filter(|wire| !wire.is_mute) {
             let at_ms = wire.arrives_down(ground);

@@ -23,6 +23,13 @@ pub(super) struct Hand {
     is_claiming: bool,
 }
 
+impl Hand {
+    /// The lock that it holds or waits for.
+    pub(super) fn key(&self) -> Key {
+        Key::Partition(self.key.0.clone(), self.key.1)
+    }
+}
+
 impl Server {
     /// An incident. Returns whether it was one of the server's.
     pub(super) fn befall(&mut self, ground: &mut Ground, incident: &Incident) -> bool {
@@ -101,7 +108,7 @@ impl Server {
     pub(super) fn hold(&mut self, ground: &mut Ground, id: SessionId) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let (Some(hand), Some(tx)) = (&session.hand, &mut session.tx) else { return };
-        tx.held.push(Key::Partition(hand.key.0.clone(), hand.key.1));
+        tx.held.push(hand.key());
         tx.partition = Some(hand.key.clone());
         self.agenda.at(ground.now() + hand.hold_ms, Due::LetGo(id));
         if let (Some(tx), Ok(partition)) = (tx.id, u32::try_from(hand.key.1)) {
@@ -114,9 +121,7 @@ impl Server {
     pub(super) fn let_go(&mut self, ground: &mut Ground, id: SessionId) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let (Some(hand), Some(tx)) = (&session.hand, &mut session.tx) else { return };
-        let key = Key::Partition(hand.key.0.clone(), hand.key.1);
         if !hand.is_claiming || tx.partition.is_none() {
-            self.locks.give_up(&key, id);
             self.end(ground, id);
             return;
         }

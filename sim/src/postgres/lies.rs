@@ -18,7 +18,7 @@ pub(super) enum Lie {
     /// Carries it out; its answer never comes.
     LoseAnswer(Fault, Loss),
     /// Carries it out so much later; its answer never comes.
-    Late(Fault, u64, Loss),
+    Late(u64, Loss),
     /// Carries it out with a warning that no standby has it; and perhaps the server is lost before one does.
     Warn { is_forgotten: bool },
 }
@@ -150,6 +150,10 @@ impl Lies {
         talk: &mut Talk,
         chunk: &mut [Sent],
     ) -> Passage {
+        let through = Passage { delay_ms: 0, arriving: chunk.len(), loss: None };
+        if !ground.faults.is_wild() {
+            return through;
+        }
         let run = |statement| chunk.iter().position(|sent| sent.runs == Some(statement));
         let mut trip = Trip {
             at: talk.place(who),
@@ -175,7 +179,6 @@ impl Lies {
             trip.reply_lost(),
             trip.warned(),
         ];
-        let through = Passage { delay_ms: 0, arriving: chunk.len(), loss: None };
         match verdicts.into_iter().flatten().next() {
             Some(Verdict::Lie(index, lie)) => {
                 chunk[index].lie = Some(lie);
@@ -265,11 +268,16 @@ impl Trip<'_> {
         Some(verdict)
     }
 
+    /// Where the bytes of a decision are delayed, its lock may be among them; those of a claim only with its COMMIT.
     fn delayed(&mut self) -> Option<Verdict> {
-        let is_one = self.talk.kind == Some(Op::Process) && (self.begin.is_some() || self.commit.is_some());
-        let strike = if is_one { self.strike(Fault::BytesDelayed)? } else { return None };
-        let passage = Passage { delay_ms: strike.severity, arriving: self.length, loss: Some(Loss::Cut(0)) };
-        Some(Verdict::Pass(Fault::BytesDelayed, passage))
+        let fault = match self.talk.kind? {
+            Op::Process => self.begin.or(self.commit).map(|_| Fault::BytesDelayed)?,
+            Op::Claim => self.commit.map(|_| Fault::OrphanClaim)?,
+            Op::Observe => return None,
+        };
+        let delay_ms = self.strike(fault)?.severity;
+        let passage = Passage { delay_ms, arriving: self.length, loss: Some(Loss::Cut(0)) };
+        Some(Verdict::Pass(fault, passage))
     }
 
     fn commit_lost(&mut self) -> Option<Verdict> {
@@ -280,15 +288,10 @@ impl Trip<'_> {
     }
 
     fn commit_late(&mut self) -> Option<Verdict> {
-        let fault = match self.talk.kind? {
-            Op::Process => Fault::CommitLate,
-            Op::Claim => Fault::OrphanClaim,
-            Op::Observe => return None,
-        };
-        let commit = self.commit?;
-        let strike = self.strike(fault)?;
+        let commit = self.commit_of(Op::Process)?;
+        let strike = self.strike(Fault::CommitLate)?;
         let loss = if strike.variant == 0 { Loss::Cut(0) } else { Loss::Silence };
-        Some(Verdict::Lie(commit, Lie::Late(fault, strike.severity, loss)))
+        Some(Verdict::Lie(commit, Lie::Late(strike.severity, loss)))
     }
 
     fn reply_lost(&mut self) -> Option<Verdict> {

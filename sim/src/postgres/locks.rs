@@ -44,11 +44,11 @@ impl Locks {
         self.0.get(key).map(|lock| lock.holder)
     }
 
-    /// Waits no longer.
-    pub(super) fn give_up(&mut self, key: &Key, by: SessionId) {
-        if let Some(lock) = self.0.get_mut(key) {
-            lock.waiters.retain(|waiter| *waiter != by);
-        }
+    /// Waits no longer; it may have been given the lock just now. Returns who holds it instead.
+    pub(super) fn leave(&mut self, key: &Key, by: SessionId) -> Option<SessionId> {
+        let lock = self.0.get_mut(key)?;
+        lock.waiters.retain(|waiter| *waiter != by);
+        if lock.holder == by { self.release(key) } else { None }
     }
 
     /// Gives a lock back. Returns who holds it now.

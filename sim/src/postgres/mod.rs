@@ -1,19 +1,21 @@
 //! Knows the server at the far end of every simulated wire: PostgreSQL as far as the store's own statements go.
 //!
-//! Reading order: [`value`] and [`rows`] are what is kept, in [`tables`]; [`statement`] is what is understood, [`work`]
-//! how one statement is carried out, over the rows and [`locks`], by [`settings`], [`ownership`] and [`ledger`].
-//! [`session`] is what one session remembers, [`conversation`] how it answers, [`transaction`] how its work ends.
-//! [`wire`] is how bytes come and go, and [`lies`] what becomes of them; [`incidents`] is what befalls the server as a
-//! whole. [`server`] ties them by one [`agenda`], and [`env`] is how the production store reaches it.
+//! Reading order: `value` and `rows` are what is kept, in `tables`; `statement` is what is understood, `work` how one
+//! statement is carried out, over the rows and their `locks`, by `settings`, `ownership` and `ledger`. `session` is what
+//! one session remembers, `conversation` how it works through what `frontend` reads and `answer` writes, `transaction`
+//! how its work ends. `wire` is how bytes come and go, `talk` what they are about, `lies` what becomes of them, and
+//! `incidents` what befalls the server as a whole. `server` ties them by one `agenda`; [`env`] is how the production
+//! store reaches it.
 //!
 //! The whole server is one state without tasks of its own: one task sleeps until the next entry of the agenda. Every
-//! statement is carried out over the tables; a text that is not known is a panic.
+//! statement is carried out over the tables; a text that is not known is a panic. Not modelled: deadlocks (a cycle ends
+//! by its lock time-outs), the order in which a real server reads rows that no ORDER BY sorts, compressed index keys.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use madsim::runtime::Handle;
 use madsim::time::{TimeHandle, sleep};
-use std::time::Duration;
 
 use self::server::Server;
 use self::shared::{Shared, elapsed_ms};

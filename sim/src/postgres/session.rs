@@ -22,6 +22,13 @@ use crate::life::Life;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct SessionId(pub(super) u32);
 
+impl SessionId {
+    /// The number of the server's process that serves it.
+    pub(super) fn process(self) -> i32 {
+        i32::try_from(self.0).unwrap_or(i32::MAX)
+    }
+}
+
 /// A session, from its start-up message to its end.
 #[derive(Default)]
 pub(super) struct Session {

@@ -93,8 +93,9 @@ fn milliseconds(p: &Params<'_>, number: usize) -> Result<u64, Refusal> {
         .ok_or(Refusal::error("22023", "invalid value for a parameter that counts milliseconds"))
 }
 
-/// As the server keeps the name of an application.
+/// As the server keeps the name of an application: of an identifier's length.
 fn in_ascii(name: &str) -> String {
+    let name = &name[..name.floor_char_boundary(63)];
     let printable = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
     let shown = |byte| if printable(byte) { char::from(byte).to_string() } else { format!("\\x{byte:02x}") };
     name.bytes().map(shown).collect()

@@ -119,8 +119,8 @@ impl Server {
     }
 
     fn lands_after_ms(&mut self, ground: &mut Ground, id: SessionId, lie: Option<Lie>) -> u64 {
-        if let Some(Lie::Late(fault, after_ms, loss)) = lie {
-            self.struck(ground, fault, id, "has its COMMIT land late, and does not learn of it");
+        if let Some(Lie::Late(after_ms, loss)) = lie {
+            self.struck(ground, Fault::CommitLate, id, "has its COMMIT land late, and does not learn of it");
             self.lose(ground, id, loss);
             return after_ms;
         }

@@ -1,7 +1,7 @@
 //! Knows the values of columns and parameters: how they come in, how they go out, and how they look as text.
 
 use std::error::Error;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
@@ -151,11 +151,11 @@ pub(super) fn shown(value: impl fmt::Display) -> Shown {
 }
 
 pub(super) fn shown_bytes(bytes: &[u8]) -> String {
-    bytes.iter().fold("\\x".to_owned(), |mut text, byte| {
-        // Writing to a String does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let digit = |half: u8| char::from(if half < 10 { b'0' + half } else { b'a' + half - 10 });
+    let mut text = String::with_capacity(2 + 2 * bytes.len());
+    text.push_str("\\x");
+    text.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
+    text
 }
 
 /// The parameters of a statement in binary form, as they were bound.

@@ -186,13 +186,7 @@ pub const VERBS: &[Verb] = &[
         "strike commit-reply-lost a orders/0 cut 500ms times=2",
         strike,
     ),
-    verb(
-        "heal",
-        "",
-        "the faults are over: what they left is mended, and who is dead is started",
-        "heal",
-        |_| Ok(Action::Heal),
-    ),
+    verb("heal", "", "the faults are over, and what they left is mended", "heal", |_| Ok(Action::Heal)),
 ];
 
 /// Reads a verb and what follows it.

@@ -18,6 +18,7 @@ pub struct Log {
 }
 
 impl Log {
+    /// A log in which nothing ever lay.
     pub(super) const fn empty() -> Self {
         Self { entries: Vec::new(), start: 0, open: None, cuts: 0, compacted: Vec::new() }
     }

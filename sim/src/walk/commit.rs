@@ -52,7 +52,7 @@ impl Store {
         }
         for fault in [Fault::ConnectionDropped, Fault::DiskFull] {
             let before_commit = if fault == Fault::DiskFull { 0 } else { 2 };
-            if ground.faults.strike(fault, place).is_some_and(|strike| strike.variant == before_commit) {
+            if ground.faults.strike_as(fault, place, |form| form == before_commit).is_some() {
                 ground.chronicle.struck(
                     fault,
                     Some(ghost.who),

@@ -2,6 +2,7 @@
 //! the store is its outcomes under a row lock.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use amends_core::driver::{self, Driver};
 use amends_core::ids::Moment;
@@ -12,6 +13,8 @@ use crate::faults::Schedule;
 use crate::ground::Ground;
 use crate::life::Life;
 use crate::plant::Defect;
+use crate::scenario::Scenario;
+use crate::scenario::mistakes::Mistake;
 use crate::world::{Happening, TOPIC, World};
 use planted::Planted;
 use store::Store;
@@ -40,6 +43,20 @@ impl Walk {
         let (world, ground) = World::new(schedule, is_traced);
         let (drivers, happenings) = (BTreeMap::new(), Vec::new());
         Self { ground, world, store: Store::default(), drivers, happenings, planted: None }
+    }
+
+    /// The world of a scenario with one of its seeds.
+    #[must_use]
+    pub fn staged(scenario: Arc<Scenario>, seed: u64, is_traced: bool) -> Self {
+        let (world, ground) = World::staged(scenario, seed, is_traced);
+        let (drivers, happenings) = (BTreeMap::new(), Vec::new());
+        Self { ground, world, store: Store::default(), drivers, happenings, planted: None }
+    }
+
+    /// What the story missed or did not lead to.
+    #[must_use]
+    pub fn judge(&self) -> Vec<Mistake> {
+        self.world.judge(&self.ground)
     }
 
     /// The same world with a broken program in it, and one check alone to catch it, or all.
@@ -75,8 +92,12 @@ impl Walk {
         let mut happenings = std::mem::take(&mut self.happenings);
         self.world.advance(&mut self.ground, &mut happenings);
         self.store.advance(&mut self.ground, &mut self.world, &mut happenings);
-        for happening in happenings.drain(..) {
-            self.carry_out(happening);
+        while !happenings.is_empty() {
+            for happening in happenings.drain(..) {
+                self.carry_out(happening);
+            }
+            // What a story waits for is there now, and not only when the next thing happens.
+            self.world.tell(&mut self.ground, &mut happenings);
         }
         self.happenings = happenings;
         true

@@ -14,6 +14,8 @@ pub(super) struct Operation {
     pub(super) ghost: Option<Ghost>,
     pub(super) partition: Partition,
     pub(super) work: Work,
+    /// Its tenure is over: its client sends nothing more.
+    pub(super) is_cancelled: bool,
     pub(super) server: Server,
     pub(super) client: Client,
     /// The rest of the budget when it was asked for.

@@ -20,6 +20,8 @@ use crate::world::{Agenda, Happening, World};
 const ATTEMPT_MS: u64 = 6_000;
 const LOCK_MS: u64 = 4_000;
 const IDLE_MS: u64 = 2_000;
+/// How long a cancel request and its effect are waited for.
+const CANCEL_MS: u64 = 1_500;
 
 /// PostgreSQL as tier A sees it.
 #[derive(Default)]
@@ -53,6 +55,8 @@ pub(super) enum Next {
     Reply(Event),
     /// The client has waited long enough.
     Deadline,
+    /// The client has waited long enough for what a cancel request did.
+    Cancelled,
     /// The server notices that the client is gone.
     Dropped,
     /// A foreign session lets go.
@@ -131,6 +135,7 @@ impl Store {
             ghost,
             partition,
             work,
+            is_cancelled: false,
             server: Server::Idle,
             client: if ghost.is_some() { Client::Reaching } else { Client::Answered },
             within_ms,
@@ -154,7 +159,7 @@ impl Store {
         }
         let observe = (op == Op::Observe).then_some(Fault::ObserveFails);
         for fault in [Some(Fault::ConnectionDropped), observe].into_iter().flatten() {
-            if ground.faults.strike(fault, at).is_some_and(|strike| strike.variant <= 1) {
+            if ground.faults.strike_as(fault, at, |form| form <= 1).is_some() {
                 ground.chronicle.struck(fault, Some(who), format_args!("{who} before the lock"));
                 return Some(Failure::Again("the connection was closed".to_owned()));
             }
@@ -167,24 +172,28 @@ impl Store {
             operation.client != Client::Answered
                 && operation.ghost.is_some_and(|ghost| ghost.who == who && ghost.tenure == tenure)
         };
-        let Some((id, operation)) = self.operations.iter().find(|(_, operation)| is_it(operation)) else {
+        let Some((id, operation)) = self.operations.iter_mut().find(|(_, operation)| is_it(operation)) else {
             return;
         };
-        let event = operation.given_up(tenure, "its tenure ended");
-        let wait = ground.pace.wait(Wait::Wire, Actor::Worker(who.worker));
-        self.agenda.at(ground.now() + wait, (*id, Next::Reply(event)));
+        // Nothing more is sent for it. What was sent is cancelled at the server, or answered first.
+        operation.is_cancelled = true;
+        let wait = match operation.client {
+            Client::Committing => CANCEL_MS,
+            _ => ground.pace.wait(Wait::Wire, Actor::Worker(who.worker)),
+        };
+        self.agenda.at(ground.now() + wait, (*id, Next::Cancelled));
     }
 
     fn step(&mut self, ground: &mut Ground, world: &World, id: u64, operation: &mut Operation, next: Next) {
         let now = ground.now();
         // A process that stands still reads nothing and gives nothing up.
-        let is_client = matches!(next, Next::Read | Next::Reply(_) | Next::Deadline);
+        let is_client = matches!(next, Next::Read | Next::Reply(_) | Next::Deadline | Next::Cancelled);
         if is_client && operation.ghost.is_some_and(|ghost| world.processes().is_frozen(ghost.who)) {
             return self.agenda.at(now + 100, (id, next));
         }
         match next {
             Next::Arrive => {
-                if operation.client == Client::Answered {
+                if operation.client == Client::Answered || operation.is_cancelled {
                     operation.server = Server::Over;
                     return;
                 }
@@ -203,6 +212,7 @@ impl Store {
             Next::LockTimeout if operation.server == Server::Waiting => {
                 self.end(ground, id, operation, Some(Failure::Again("55P03".to_owned())));
             }
+            Next::Read if operation.is_cancelled => {}
             Next::Read if operation.server == Server::Locked && operation.client == Client::Working => {
                 self.read(ground, id, operation);
             }
@@ -224,6 +234,11 @@ impl Store {
             }
             Next::Deadline if operation.client != Client::Answered => {
                 self.give_up(operation, "no answer in time");
+                let wait = ground.pace.wait(Wait::Wire, Actor::Postgres);
+                self.agenda.at(now + wait, (id, Next::Dropped));
+            }
+            Next::Cancelled if operation.client != Client::Answered => {
+                self.give_up(operation, "its tenure ended");
                 let wait = ground.pace.wait(Wait::Wire, Actor::Postgres);
                 self.agenda.at(now + wait, (id, Next::Dropped));
             }

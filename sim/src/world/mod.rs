@@ -237,8 +237,8 @@ impl World {
             Command::Observe { .. } => 5,
             _ => return,
         };
-        let strike = ground.faults.strike(Fault::RevokedDuring, Place::at(who));
-        if strike.is_some_and(|strike| strike.variant == doing) {
+        let at = Place::at(who);
+        if ground.faults.strike_as(Fault::RevokedDuring, at, |form| form == doing).is_some() {
             ground.chronicle.struck(Fault::RevokedDuring, Some(who), format_args!("{who} during {command}"));
             self.kafka.revoke(ground, who);
         }

@@ -44,8 +44,11 @@ impl World {
         story.scenario.judge(ground.chronicle.outcome(), &ground.chronicle.truth)
     }
 
-    /// Tells as much of the story as is due.
-    pub(super) fn tell(&mut self, ground: &mut Ground, out: &mut Vec<Happening>) {
+    /// Tells as much of the story as is due. Nothing follows its end.
+    pub fn tell(&mut self, ground: &mut Ground, out: &mut Vec<Happening>) {
+        if self.phase == Phase::Over {
+            return;
+        }
         let Some(mut story) = self.story.take() else { return };
         let scenario = Arc::clone(&story.scenario);
         loop {

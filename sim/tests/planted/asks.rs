@@ -196,7 +196,8 @@ pub fn tries_for_the_fourth_time(
         return;
     };
     let sent = of(truth, who, event).and_then(|tenancy| tenancy.sent);
-    let is_spent = !commands.iter().any(|command| matches!(command, Command::Wait { .. }));
+    let is_retry = |command: &Command| matches!(command, Command::Wait { timer: Timer::Retry { .. }, .. });
+    let is_spent = !commands.iter().any(is_retry);
     if let (Some((range, expected, token)), true) = (sent, is_spent) {
         commands.clear();
         commands.push(process(*tenure, token, expected, range));

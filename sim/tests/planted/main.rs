@@ -147,7 +147,7 @@ planted! {
     l06_a_fence_is_not_heard: "L6" by &[Hears(hears::no_fence)];
     l06_a_fence_is_tried_again: "L6" by &[Hears(hears::a_fence_as_a_failure)];
     l07_a_poll_waits_for_nothing: "L7" by &[Asks(asks::polls_without_a_wait)];
-    l07_every_idle_poll_checks: "L7" by &[Asks(asks::checks_when_idle)];
+    l07_every_idle_poll_checks: "L7" by &[Asks(asks::checks_when_idle), Hears(hears::its_own_checks_only)];
     l09_a_fenced_member_stays: "L9" by &[Asks(asks::never_rejoins)];
     l09_an_assignment_is_not_heard: "L9" by &[Hears(hears::no_assignment)];
     l10_an_idle_owner_reads_nothing: "L10" by &[Asks(asks::never_observes_when_idle)];

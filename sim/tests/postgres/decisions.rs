@@ -80,8 +80,38 @@ fn batches_become_rows() {
             ]
         );
         let partition = world.rows("partition").remove(0);
-        assert!(
-            partition.starts_with(&format!("source-demo-1 0 1 {} 7 tester:1 2026-01-01 ", token.claim_id))
+        let claim_id = uuid::Uuid::from_u128(token.claim_id.0);
+        let begins = format!("source-demo-1 0 1 {claim_id} 7 tester:1 2026-01-01 00:00:00.");
+        assert!(partition.starts_with(&begins), "{partition}");
+    });
+}
+
+/// What is read for a correction: its own day, the days behind it, and the last one before it.
+#[test]
+fn a_day_stands_on_the_last_one_before_it() {
+    world(4, false, async |world| {
+        let mut desk = Desk::of(&world, 0).await;
+        let (token, frontier) = desk.claim().await;
+        let batch = records(&[
+            "T1 r1 assert 2026-01-02 -10",
+            "T2 r1 assert 2026-01-04 -20",
+            "T3 r1 assert 2026-01-08 5",
+            "T4 r1 assert 2026-01-03 1",
+            "T4 r2 cancel",
+        ]);
+        desk.process(token, frontier, &batch).await;
+        let batch = [record(5, "T5 r1 assert 2026-01-06 -40")].into();
+        assert_eq!(desk.process(token, Frontier(5), &batch).await, Event::Committed { tenure: TENURE });
+        let positions: Vec<_> = world.rows("position");
+        assert_eq!(
+            positions,
+            [
+                "source-demo-1 widget berlin 2026-01-02 1 1 90 ok",
+                "source-demo-1 widget berlin 2026-01-03 2 0 - -",
+                "source-demo-1 widget berlin 2026-01-04 3 1 70 ok",
+                "source-demo-1 widget berlin 2026-01-06 1 1 30 ok",
+                "source-demo-1 widget berlin 2026-01-08 4 1 35 ok"
+            ]
         );
     });
 }

@@ -33,6 +33,7 @@ pub const OBSERVE: Command = Command::Observe { tenure: TENURE, fresh: true, wit
 /// A world in which nothing goes wrong that a test does not order.
 #[derive(Clone)]
 pub struct World {
+    pub seed: u64,
     pub postgres: SimPostgres,
     pub ground: Arc<Mutex<Ground>>,
 }
@@ -54,7 +55,7 @@ pub fn world<T: Send + 'static, F: Future<Output = T>>(
                 pace: Pace::new(seed, Scheduler::Uniform),
             }));
             let postgres = SimPostgres::start(Arc::clone(&ground), seed);
-            let result = story(World { postgres, ground: Arc::clone(&ground) }).await;
+            let result = story(World { seed, postgres, ground: Arc::clone(&ground) }).await;
             Handle::current().kill("postgres");
             sleep(Duration::from_millis(1)).await;
             let ground = ground.lock().unwrap();

@@ -1,10 +1,15 @@
 //! What the world is told of transactions.
 
-use amends_core::ids::{Frontier, Offset, Partition, RebalanceId};
+use std::time::Duration;
+
+use amends_core::ids::{Frontier, Offset, Partition, RebalanceId, TenureId};
+use amends_core::lifecycle::command::Command;
 use amends_core::lifecycle::event::Event;
 use amends_sim::fact::{Fact, Ghost, Op, Row};
 use amends_sim::faults::Fault;
 use amends_sim::life::Life;
+use madsim::runtime::Handle;
+use madsim::time::{Instant, sleep};
 
 use crate::desk::{CLAIM, Desk, TENURE, World, process, records, world};
 
@@ -45,6 +50,29 @@ fn a_commit_is_told_with_all_that_it_did() {
     });
 }
 
+/// A process may have an old tenure's operation in flight beside the new one's.
+#[test]
+fn a_transaction_is_for_the_newest_operation() {
+    world(43, false, async |world: World| {
+        let who = Life::first(0);
+        let tell = |fact: &Fact<'_>| world.ground.lock().unwrap().chronicle.tell(fact);
+        let mut desk = Desk::of(&world, 0).await;
+        tell(&Fact::Started { who });
+        let generation = |number| RebalanceId { member: 1, number };
+        for number in [1, 2] {
+            let partitions = [Partition(0)].into();
+            let event = Event::Assigned { rebalance: generation(number), partitions };
+            tell(&Fact::Delivered { who, event: &event });
+            let tenure = TenureId { partition: Partition(0), number };
+            tell(&Fact::Commanded { who, command: &Command::Claim { tenure, within_ms: 20_000 } });
+        }
+        desk.claim().await;
+        let ground = world.ground.lock().unwrap();
+        let ghost = ground.chronicle.truth.commits[0].ghost.unwrap();
+        assert_eq!((ghost.tenure.number, ghost.generation), (2, generation(2)));
+    });
+}
+
 /// Lock, its answer, COMMIT, commit: in this order and each once.
 #[test]
 fn a_transaction_is_told_step_by_step() {
@@ -61,23 +89,30 @@ fn a_transaction_is_told_step_by_step() {
     );
 }
 
-/// A dead process's COMMIT lands after it.
+/// A dead process's COMMIT lands after it, and the next owner's claim waits for that.
 #[test]
 fn an_orphan_commits() {
-    let ((), trace) = world(42, true, async |world: World| {
-        let mut desk = Desk::of(&world, 0).await;
-        let (token, frontier) = desk.claim().await;
+    world(42, true, async |world: World| {
         let who = Life::first(0);
-        world.ground.lock().unwrap().chronicle.tell(&Fact::Started { who });
+        let tell = |fact: &Fact<'_>| world.ground.lock().unwrap().chronicle.tell(fact);
+        tell(&Fact::Started { who });
         world.order(Fault::OrphanCommits, 3_000, 0);
-        // Its COMMIT lies in the socket when it dies.
-        world.order(Fault::BytesDelayed, 1, 0);
-        let mut other = Desk::of(&world, 1).await;
-        let batch = records(&["T1 r1 cancel"]);
-        desk.tell(&process(token, frontier, &batch), Some(batch));
-        world.ground.lock().unwrap().chronicle.tell(&Fact::Crashed { who });
-        let _ = desk.answer().await;
-        assert_eq!(other.claim().await.0.epoch, 2);
+        let mut heir = Desk::of(&world, 1).await;
+        let node = Handle::current().create_node().name("a").build();
+        let its_world = world.clone();
+        node.spawn(async move {
+            let mut desk = Desk::of(&its_world, 0).await;
+            let (token, frontier) = desk.claim().await;
+            desk.process(token, frontier, &records(&["T1 r1 cancel"])).await;
+        });
+        while !world.ground.lock().unwrap().chronicle.trace().contains("transaction 2: a sends COMMIT") {
+            sleep(Duration::from_millis(1)).await;
+        }
+        Handle::current().kill(node.id());
+        tell(&Fact::Crashed { who });
+        let began = Instant::now();
+        assert_eq!(heir.claim().await.1, Frontier(1));
+        assert!(began.elapsed() > Duration::from_secs(3));
+        assert!(world.has_struck(Fault::OrphanCommits));
     });
-    assert!(trace.contains("holds"), "{trace}");
 }

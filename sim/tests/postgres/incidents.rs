@@ -45,6 +45,9 @@ fn a_failover_cuts_sessions_and_takes_none_for_a_time() {
         }
         sleep(Duration::from_secs(3)).await;
         assert_eq!(desk.observe().await.0, Some(token));
+        world.befall(Fault::FailedOver, 60_000, 0);
+        world.postgres.heal();
+        assert_eq!(desk.observe().await.0, Some(token), "a failover is over when the faults are");
     });
 }
 

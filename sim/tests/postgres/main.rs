@@ -12,3 +12,4 @@ mod incidents;
 mod outcomes;
 mod pace;
 mod waits;
+mod wild;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use amends_core::ids::Frontier;
 use amends_core::lifecycle::event::{Event, Failure, ProcessFailure};
 use amends_sim::faults::Fault;
-use madsim::time::sleep;
+use madsim::time::{Instant, sleep};
 
 use crate::desk::{CLAIM, Desk, OBSERVE, TENURE, World, records, world};
 
@@ -76,6 +76,21 @@ fn a_late_commit_is_waited_for() {
         assert_eq!(decision_under(Fault::CommitLate, 3_000, variant), (Said::Unknown, COMMITTED));
     }
     assert_eq!(decision_under(Fault::BytesDelayed, 1_000, 0), (Said::NotCommitted, NOT_COMMITTED));
+}
+
+#[test]
+fn a_late_commit_is_late() {
+    world(12, false, async |world: World| {
+        let mut desk = Desk::of(&world, 0).await;
+        let (token, frontier) = desk.claim().await;
+        world.order(Fault::CommitLate, 3_000, 0);
+        let began = Instant::now();
+        let answer = desk.process(token, frontier, &records(&["T1 r1 cancel"])).await;
+        assert_eq!(said(&answer), Said::Unknown);
+        assert!(world.rows("evidence").is_empty());
+        assert_eq!(desk.observe().await, (Some(token), Some(COMMITTED)));
+        assert!(began.elapsed() > Duration::from_secs(3));
+    });
 }
 
 #[test]

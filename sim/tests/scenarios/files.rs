@@ -1,9 +1,11 @@
-//! Every scenario of the repository is read, and is called as a claim is.
+//! Every scenario of the repository is read, is called as a claim is, and comes out as it must.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use amends_sim::scenario::Scenario;
+use amends_sim::walk::Walk;
 
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios");
@@ -48,4 +50,27 @@ fn no_two_scenarios_claim_the_same() {
     claims.sort();
     claims.dedup();
     assert_eq!(claims.len(), all);
+}
+
+/// More are lived by `cargo sim run`.
+const SEEDS: usize = 5;
+
+#[test]
+fn every_scenario_comes_out_as_it_must() {
+    let mut shown = String::new();
+    for path in files() {
+        let (name, text) = (path.file_name().unwrap().to_string_lossy(), fs::read_to_string(&path).unwrap());
+        let Ok(scenario) = Scenario::read(&text).map(Arc::new) else { continue };
+        for seed in scenario.seeds().take(SEEDS) {
+            let mut walk = Walk::staged(Arc::clone(&scenario), seed, false);
+            walk.live();
+            for mistake in walk.judge() {
+                shown.push_str(&format!("seed {seed}: {}\n\n", mistake.show(&name, &text)));
+            }
+            if let Some(violation) = walk.ground().chronicle.broken() {
+                shown.push_str(&format!("seed {seed}: {name}: {violation}\n\n"));
+            }
+        }
+    }
+    assert!(shown.is_empty(), "\n{shown}");
 }

@@ -142,8 +142,11 @@ fn a_member_is_active_under_the_token_of_its_row_alone() {
     world.polling(a()).is_so("a active orders/0").is_so("a.1 active orders/0");
     assert!(world.judge("b active orders/0").is_some() && world.judge("a.2 active orders/0").is_some());
     assert!(world.judge("a active orders/1").is_some());
-    world.committed(2, 0, &[]);
-    assert!(world.judge("a active orders/0").is_some(), "another token stands in the row");
+    let mut fenced = ByHand::new();
+    fenced.polling(a()).committed(2, 0, &[]);
+    assert!(fenced.judge("a active orders/0").is_some(), "another token stands in the row");
+    world.asks(a(), &Command::Retire { tenure: tenure(1) });
+    assert!(world.judge("a active orders/0").is_some(), "its tenure is over");
 }
 
 #[test]
@@ -251,6 +254,8 @@ fn a_world_is_quiet_when_nothing_was_left_to_be_done_for_a_while() {
     assert!(!is_quiet_after(&mut world, 60_000), "somebody will wake up");
     world.tell(&Fact::Thawed { who: a() }).appended(&[Entry::Visible]);
     assert!(!is_quiet_after(&mut world, 60_000), "a record waits");
+    world.committed(1, 3, &[2]).hears(a(), &Event::CommitUnknown { tenure: tenure(1), why: String::new() });
+    assert!(!is_quiet_after(&mut world, 60_000), "an outcome was not read");
     world.asks(a(), &Command::Stop { reason: StopReason::Stopped });
     assert!(is_quiet_after(&mut world, 6_000), "nobody lives");
     world.tell(&Fact::Started { who: a().next() });

@@ -31,23 +31,12 @@ fn line(word: &str, shape: &str) -> String {
     format!("`{}`", format!("{word} {shape}").trim())
 }
 
-fn tables() -> [(String, String); 4] {
+fn tables() -> [(String, String); 3] {
     let settings =
         SETTINGS.iter().map(|row| (line(row.word, row.shape), row.what, format!("`{}`", row.example)));
     let verbs = VERBS.iter().map(|row| (line(row.word, row.shape), row.what, format!("`{}`", row.example)));
     let conditions =
         CONDITIONS.iter().map(|(shape, what, example)| (line(shape, ""), *what, format!("`{example}`")));
-    let faults = CATALOGUE.iter().map(|entry| {
-        let forms = entry.variants.iter().map(|form| format!("`{form}`")).collect::<Vec<_>>().join(" ");
-        let severity = if entry.unit.starts_with("ms") {
-            entry.unit.replacen("ms", "time", 1)
-        } else {
-            entry.unit.to_owned()
-        };
-        let when = if entry.is_incident { "now" } else { "next opportunity" };
-        let parts = [forms, severity, when.to_owned()].into_iter().filter(|part| !part.is_empty());
-        (line(entry.name, ""), entry.what, parts.collect::<Vec<_>>().join("; "))
-    });
     [
         table(
             "settings",
@@ -56,7 +45,6 @@ fn tables() -> [(String, String); 4] {
         ),
         table("verbs", "| verb | what it does | such as |", verbs),
         table("conditions", "| condition | it is so when | such as |", conditions),
-        table("faults", "| fault | what happens | forms; severity; when |", faults),
     ]
 }
 

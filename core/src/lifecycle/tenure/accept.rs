@@ -150,7 +150,7 @@ impl Tenure {
         match input {
             Input::Sought => {
                 self.attempts = 0;
-                self.poll(shared)
+                self.poll_where_sought(shared)
             }
             Input::SeekFailed(failure) => self.try_again(shared, failure, Then::Confirm),
             Input::Revoked | Input::Lost | Input::Drained => self.finish(shared),

@@ -121,6 +121,8 @@ pub(super) enum Asked {
 #[derive(Clone, Copy, Debug, Default)]
 struct Budget {
     deadline: Option<Moment>,
+    /// The next poll ends it.
+    ends_with_poll: bool,
     is_armed: bool,
 }
 
@@ -330,6 +332,7 @@ impl Tenure {
 
     fn begin_budget(&mut self, shared: &mut Shared) {
         self.trouble.clear();
+        self.budget.ends_with_poll = false;
         self.budget.deadline = Some(shared.now.after_ms(BUDGET_MS));
         if !self.budget.is_armed {
             self.arm_budget(shared, BUDGET_MS);

@@ -11,12 +11,21 @@ impl Tenure {
         self.ask_for_records(shared)
     }
 
+    /// The same after a seek: its budget ends with the poll, and a read of the row before that draws on it.
+    pub(super) fn poll_where_sought(&mut self, shared: &mut Shared) -> Turn {
+        self.budget.ends_with_poll = true;
+        self.ask_for_records(shared)
+    }
+
     /// The same within a budget that runs on, since the last poll failed.
     pub(super) fn ask_for_records(&mut self, shared: &mut Shared) -> Turn {
         let until_observe = self.observe_at.ms_since(shared.now);
         if until_observe == 0 {
             self.state = State::Observing;
             return self.observe(shared, false);
+        }
+        if std::mem::take(&mut self.budget.ends_with_poll) {
+            self.budget.deadline = None;
         }
         self.state = State::Polling;
         shared.out.push(Command::Poll {
