@@ -46,7 +46,7 @@ impl Check for Mirror {
 fn is_mirrored(who: Life, tenure: TenureId, local: Frontier, truth: &Truth) -> Verdict {
     let Some(tenancy) = truth.tenancy(who, tenure) else { return Ok(()) };
     let row = truth.row(tenure.partition);
-    let is_quiet = tenancy.in_flight.is_none() && tenancy.open.is_none();
+    let is_quiet = tenancy.in_flight.is_none() && tenancy.open.is_none() && !tenancy.is_retired;
     let is_owner = tenancy.claimed.is_some() && tenancy.claimed == row.token;
     // Nobody told it yet what a failover dropped, or it was told and is over.
     if !is_quiet
