@@ -59,8 +59,8 @@ impl World {
         }
         ground.faults.heal();
         ground.chronicle.line(format_args!("the faults are over"));
-        ground.chronicle.tell(&Fact::Healed);
         self.kafka.heal(ground);
+        ground.chronicle.tell(&Fact::Healed);
         out.push(Happening::Heal);
         if self.story.is_some() {
             return;
