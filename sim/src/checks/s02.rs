@@ -6,6 +6,7 @@ use super::{Check, Verdict};
 use crate::fact::Fact;
 use crate::truth::Truth;
 
+/// Needs no memory: what lies below a frontier was judged when that was reached.
 #[derive(Default)]
 pub struct NoneLost;
 

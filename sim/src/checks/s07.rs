@@ -15,6 +15,7 @@ use crate::truth::{Process, Tenancy, Truth};
 
 const READS: u32 = 3;
 
+/// Who must read, and how often that failed.
 #[derive(Default)]
 pub struct NoGuess {
     /// The tenure that has to read before the step is over.

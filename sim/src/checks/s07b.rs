@@ -11,6 +11,7 @@ use crate::fact::{Commit, Fact, Ghost, Op, TxId};
 use crate::life::Life;
 use crate::truth::Truth;
 
+/// Decisions whose reply was lost, and those that may still commit.
 #[derive(Default)]
 pub struct RightAnswer {
     doubts: Vec<Doubt>,

@@ -8,6 +8,7 @@ use super::{Check, Verdict};
 use crate::fact::Fact;
 use crate::truth::Truth;
 
+/// Needs no memory: who ended is the truth's.
 #[derive(Default)]
 pub struct Absorbing;
 

@@ -15,6 +15,7 @@ use crate::truth::{Process, Tenancy, Truth};
 /// So many polls may follow bounds that show records where polls were empty: the one under way, and two idle ones.
 const MOST_POLLS: u32 = 3;
 
+/// Clients that have shown nothing since they were sent somewhere.
 #[derive(Default)]
 pub struct Seeks {
     empties: BTreeMap<(Life, TenureId), Empty>,

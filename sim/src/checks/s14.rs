@@ -6,6 +6,7 @@ use super::{Check, Verdict};
 use crate::fact::Fact;
 use crate::truth::{Tenancy, Truth};
 
+/// Needs no memory: what was sent before is the truth's.
 #[derive(Default)]
 pub struct Order;
 
@@ -39,6 +40,10 @@ fn disorder(tenancy: &Tenancy, range: Range) -> Option<String> {
     }
     if tenancy.arrived.is_none_or(|arrived| batch.step < arrived) {
         return Some("they were polled before the last seek".to_owned());
+    }
+    let frontier = tenancy.frontier.filter(|frontier| range.first < frontier.next_offset());
+    if let Some(frontier) = frontier {
+        return Some(format!("everything below {frontier} is decided"));
     }
     if range.from != batch.decided {
         return Some(format!(

@@ -6,6 +6,7 @@ use super::{Check, Verdict};
 use crate::fact::Fact;
 use crate::truth::Truth;
 
+/// Needs no memory: the frontier of now is the truth's.
 #[derive(Default)]
 pub struct NoCursorOnly;
 

@@ -1,7 +1,10 @@
-//! S16, bounds grant nothing: no frontier goes beyond the stable end, and one that is beyond ends the stream.
+//! S16, bounds grant nothing: no frontier goes beyond the stable end, and one that is beyond it is sought nowhere, but
+//! ends the stream.
 
 use std::collections::BTreeMap;
 
+use amends_core::ids::{Frontier, TenureId};
+use amends_core::lifecycle::command::Command;
 use amends_core::lifecycle::event::Event;
 use amends_core::source::boundary::Sight;
 
@@ -22,7 +25,7 @@ pub struct BoundsGrantNothing {
 
 impl Check for BoundsGrantNothing {
     const NAME: &'static str = "S16";
-    const CLAIM: &'static str = "no decision moves a frontier beyond the stable end, and a frontier that stays beyond it ends the stream";
+    const CLAIM: &'static str = "no decision moves a frontier beyond the stable end, and one that is beyond it is not sought, but ends the stream";
 
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
@@ -40,6 +43,12 @@ impl Check for BoundsGrantNothing {
                     commit.partition
                 ))
             }
+            Fact::Commanded { who, command: Command::Seek { tenure, frontier, .. } } => {
+                is_within(*who, *tenure, *frontier, truth)
+            }
+            Fact::Commanded { who, command: Command::Assign { positions, .. } } => {
+                positions.iter().try_for_each(|(tenure, frontier)| is_within(*who, *tenure, *frontier, truth))
+            }
             Fact::Delivered { who, event: Event::Checked { sight, .. } } => {
                 self.shown(*who, sight, truth);
                 Ok(())
@@ -52,6 +61,17 @@ impl Check for BoundsGrantNothing {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Whether a client is not sent to read beyond the end that its process was shown last.
+fn is_within(who: Life, tenure: TenureId, frontier: Frontier, truth: &Truth) -> Verdict {
+    let bounds = truth.processes.get(&who).and_then(|process| process.bounds.as_ref());
+    match bounds.and_then(|(_, bounds)| bounds.log(tenure.partition)) {
+        Some(log) if frontier.next_offset() > log.end => {
+            Err(format!("{who} {tenure} is sent to {frontier}, and was shown the end {}", log.end))
+        }
+        _ => Ok(()),
     }
 }
 
