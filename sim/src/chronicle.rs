@@ -1,21 +1,32 @@
 //! Knows a world's own log: every fact is shown to the checks, written into the trace, and taken into the truth.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use amends_core::ids::Moment;
 use amends_core::journal::Step;
+use amends_core::lifecycle::command::Command;
+use amends_core::lifecycle::event::Event;
 
 use crate::checks::{Checks, Violation};
 use crate::fact::Fact;
 use crate::faults::Fault;
 use crate::life::Life;
 use crate::scenario::outcome::Outcome;
+use crate::sometimes::Goals;
 use crate::truth::Truth;
+
+/// One step: when, what came, what was asked for.
+pub type Kept = (Moment, Event, Vec<Command>);
 
 /// The log of one world.
 pub struct Chronicle {
     /// What is so.
     pub truth: Truth,
     checks: Checks,
+    goals: Goals,
+    /// The steps of every process, where they are kept to be decided again.
+    steps: Option<BTreeMap<Life, Vec<Kept>>>,
     /// The lines so far, where somebody wants to read them.
     trace: Option<String>,
     /// What a scenario is judged by, where one is told.
@@ -31,6 +42,8 @@ impl Chronicle {
         Self {
             truth,
             checks: Checks::default(),
+            goals: Goals::default(),
+            steps: None,
             trace: is_traced.then(String::new),
             outcome: None,
             broken: None,
@@ -52,10 +65,27 @@ impl Chronicle {
             self.broken = Some(violation);
             return;
         }
+        self.goals.see(fact, &self.truth);
         self.truth.take(fact);
         if let Some(outcome) = &mut self.outcome {
             outcome.see(fact, &self.truth);
         }
+    }
+
+    /// From now on keeps the steps of every process.
+    pub fn keep_steps(&mut self) {
+        self.steps = Some(BTreeMap::new());
+    }
+
+    /// The steps of every process, where they were kept.
+    pub fn steps(&self) -> impl Iterator<Item = (Life, &[Kept])> + '_ {
+        self.steps.iter().flatten().map(|(who, steps)| (*who, steps.as_slice()))
+    }
+
+    /// What a campaign must have seen, as far as this world showed it.
+    #[must_use]
+    pub fn goals(&self) -> &Goals {
+        &self.goals
     }
 
     /// From now on keeps what a scenario is judged by.
@@ -75,6 +105,9 @@ impl Chronicle {
         if let Some(trace) = &mut self.trace {
             // Nothing is lost by a trace that cannot be written: writing to a String does not fail.
             let _ = writeln!(trace, "{who:<3} {}", step.line(topic));
+        }
+        if let Some(steps) = &mut self.steps {
+            steps.entry(who).or_default().push((step.at, step.event.clone(), step.commands.to_vec()));
         }
         self.tell(&Fact::Delivered { who, event: step.event });
         for command in step.commands {

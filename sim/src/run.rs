@@ -4,11 +4,18 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic;
+use std::sync::Arc;
 
 use crate::checks::Violation;
+use crate::checks::l08::ended_well;
+use crate::checks::s25::purity;
 use crate::faults::{Fault, Pick, Schedule};
 use crate::ground::Ground;
+use crate::scenario::Scenario;
+use crate::scenario::mistakes::Mistake;
+use crate::sometimes::Goal;
 use crate::walk::Walk;
+use crate::world::World;
 
 /// How much of production a world runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -28,19 +35,49 @@ impl fmt::Display for Tier {
     }
 }
 
+/// What a world is lived from.
+#[derive(Clone, Debug)]
+pub enum Stage {
+    /// A schedule: everybody starts, faults strike, then they are over.
+    Drawn(Schedule),
+    /// A scenario with one of its seeds: what happens stands in its story.
+    Told(Arc<Scenario>, u64),
+}
+
+impl Stage {
+    fn build(self, is_traced: bool) -> (World, Ground) {
+        match self {
+            Self::Drawn(schedule) => World::new(schedule, is_traced),
+            Self::Told(scenario, seed) => World::staged(scenario, seed, is_traced),
+        }
+    }
+}
+
 /// What is left of a world.
 #[derive(Clone, Debug)]
 pub struct Lived {
     /// The property that was broken, if one was.
     pub violation: Option<Violation>,
+    /// What a story missed or did not lead to.
+    pub missed: Vec<Mistake>,
     /// Its lines; empty unless asked for.
     pub trace: String,
     /// How many facts it had.
     pub steps: u64,
     /// Which faults made a difference, and how often.
     pub struck: BTreeMap<Fault, u32>,
+    /// What a campaign must have seen, and how often it was.
+    pub goals: Vec<(Goal, u32)>,
     /// Its decisions, from which it can be played again.
     pub picks: Vec<Pick>,
+}
+
+impl Lived {
+    /// Whether nothing was broken and the story led where it should.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        self.violation.is_none() && self.missed.is_empty()
+    }
 }
 
 /// A world whose harness fell over: a defect of the simulator, never a kill.
@@ -59,30 +96,68 @@ impl fmt::Display for FellOver {
 impl std::error::Error for FellOver {}
 
 /// Lives a world to its end, so that nothing of an earlier one is left in it: tier A keeps nothing outside of its own
-/// values. (Tier B must be the first thing that its thread does.)
+/// values, tier B gets a fresh thread.
 ///
 /// # Errors
 /// When the simulator panics.
-pub fn live(tier: Tier, schedule: Schedule, is_traced: bool) -> Result<Lived, FellOver> {
+pub fn live(tier: Tier, stage: Stage, is_traced: bool) -> Result<Lived, FellOver> {
     match tier {
         Tier::A => {
             let lived = panic::catch_unwind(|| {
-                let mut walk = Walk::new(schedule, is_traced);
+                let (world, ground) = stage.build(is_traced);
+                let mut walk = Walk::of(world, ground);
                 walk.live();
-                left_of(walk.ground())
+                left_of(walk.world(), walk.ground())
             });
             lived.map_err(|panic| FellOver { why: said(panic.as_ref()) })
         }
-        Tier::B => on_a_fresh_thread(schedule, is_traced),
+        Tier::B => on_a_fresh_thread(stage, is_traced),
     }
 }
 
+/// Lives a world of tier A with everything that is too dear for every one: its reducers are given their events once more,
+/// and every so many steps its faults are switched off, to see whether it ends well from there.
+///
+/// # Errors
+/// What is broken, or when the simulator panics.
+pub fn examine(schedule: &Schedule) -> Result<(), String> {
+    let examined = panic::catch_unwind(|| {
+        let (world, mut ground) = World::new(schedule.clone(), false);
+        ground.chronicle.keep_steps();
+        let mut walk = Walk::of(world, ground);
+        let mut steps = 0;
+        while walk.step() {
+            steps += 1;
+        }
+        for (who, kept) in walk.ground().chronicle.steps() {
+            purity(walk.world().settings(), kept).map_err(|why| format!("S25 is broken by {who}: {why}"))?;
+        }
+        for from in (FAIR_EVERY..steps).step_by(FAIR_EVERY) {
+            let (world, ground) = World::new(schedule.clone(), false);
+            let mut walk = Walk::of(world, ground);
+            for _ in 0..from {
+                walk.step();
+            }
+            walk.heal();
+            walk.live();
+            let chronicle = &walk.ground().chronicle;
+            let broken = chronicle.broken().map_or(Ok(()), |violation| Err(violation.to_string()));
+            let ended = broken.and_then(|()| ended_well(&chronicle.truth));
+            ended.map_err(|why| format!("L8 is broken by a fair run from step {from}: {why}"))?;
+        }
+        Ok(())
+    });
+    examined.unwrap_or_else(|panic| Err(FellOver { why: said(panic.as_ref()) }.to_string()))
+}
+
+/// From how many steps of a world a fair run begins.
+const FAIR_EVERY: usize = 50;
+
 #[cfg(madsim)]
-fn on_a_fresh_thread(schedule: Schedule, is_traced: bool) -> Result<Lived, FellOver> {
+fn on_a_fresh_thread(stage: Stage, is_traced: bool) -> Result<Lived, FellOver> {
     let world = std::thread::Builder::new().name("world".to_owned()).spawn(move || {
-        let ground = crate::member::live(schedule, is_traced);
-        let ground = ground.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        left_of(&ground)
+        let (world, ground) = stage.build(is_traced);
+        crate::member::Member::live(world, ground).with(left_of)
     });
     let world = world.map_err(|error| FellOver { why: error.to_string() })?;
     world.join().map_err(|panic| FellOver { why: said(panic.as_ref()) })
@@ -90,17 +165,19 @@ fn on_a_fresh_thread(schedule: Schedule, is_traced: bool) -> Result<Lived, FellO
 
 /// Without the flag there is no madsim world.
 #[cfg(not(madsim))]
-fn on_a_fresh_thread(_: Schedule, _: bool) -> Result<Lived, FellOver> {
+fn on_a_fresh_thread(_: Stage, _: bool) -> Result<Lived, FellOver> {
     Err(FellOver { why: "built without --cfg madsim".to_owned() })
 }
 
-fn left_of(ground: &Ground) -> Lived {
+fn left_of(world: &World, ground: &Ground) -> Lived {
     let chronicle = &ground.chronicle;
     Lived {
         violation: chronicle.broken().cloned(),
+        missed: world.judge(ground),
         trace: chronicle.trace().to_owned(),
         steps: chronicle.truth.step,
         struck: chronicle.truth.struck.clone(),
+        goals: chronicle.goals().hits().collect(),
         picks: ground.faults.struck().to_vec(),
     }
 }

@@ -7,6 +7,7 @@ use amends_core::lifecycle::event::Event;
 use super::due::Due;
 use super::{Check, Verdict};
 use crate::fact::Fact;
+use crate::faults::Fault;
 use crate::life::Life;
 use crate::truth::{Tenancy, Truth};
 
@@ -34,9 +35,9 @@ impl Check for Noticed {
         match fact {
             Fact::Delivered { who, event } => self.delivered(*who, event, truth),
             Fact::Commanded { who, command: Command::Retire { tenure } } => self.due.clear(&(*who, *tenure)),
-            Fact::Commanded { who, command: Command::Wait { timer: Timer::Drain, .. } } => {
-                self.due.forgive(*who);
-            }
+            Fact::Commanded { who, command: Command::Wait { timer: Timer::Drain, .. } }
+            // Its polls are not answered: it is not idle but deaf.
+            | Fact::Struck { fault: Fault::PollThreadStarved, who: Some(who) } => self.due.forgive(*who),
             _ => {}
         }
         match self.due.late(fact, truth, WITHIN_MS) {

@@ -44,6 +44,11 @@ impl Values {
     fn committed(&mut self, commit: &Commit, truth: &Truth) -> Verdict {
         let (Some(oracle), Some(rows)) = (&mut self.oracle, commit.rows.as_deref()) else { return Ok(()) };
         let (Some(carried), false) = (commit.carried, commit.decided.is_empty()) else { return Ok(()) };
+        if truth.is_undetectable(commit) {
+            // What it decided is not what the oracle was shown, nor is anything that follows from it.
+            self.oracle = None;
+            return Ok(());
+        }
         if std::mem::take(&mut self.is_stale) {
             oracle.rewind();
             for commit in truth.commits.iter().filter(|commit| !commit.decided.is_empty()) {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use amends_sim::faults::Schedule;
-use amends_sim::run::{Lived, Tier, live};
+use amends_sim::run::{Lived, Stage, Tier, live};
 use clap::Args;
 
 /// One world from one number.
@@ -31,7 +31,7 @@ impl One {
         if self.json {
             println!("{options}");
         }
-        let lived = match live(self.tier, schedule, true) {
+        let lived = match live(self.tier, Stage::Drawn(schedule), true) {
             Ok(lived) => lived,
             Err(error) => {
                 eprintln!("could not live seed {seed}: {error}");

@@ -124,7 +124,7 @@ impl Schedule {
     #[must_use]
     pub fn draw(seed: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let shape = Shape::draw(&mut rng);
+        let mut shape = Shape::draw(&mut rng);
         let scheduler = Scheduler::draw(&mut rng);
         let (mut strikes, mut incidents) = (BTreeMap::new(), Vec::new());
         for entry in CATALOGUE {
@@ -144,8 +144,13 @@ impl Schedule {
                 let knob = Knob { per_mille, severity: (one.min(two), one.max(two)), variants, picks: None };
                 strikes.insert(entry.fault, knob);
             } else if rng.random_ratio(entry.per_mille, 1_000) {
+                let at_ms = rng.random_range(0..=shape.wild_ms);
+                if entry.fault == Fault::PollThreadStarved {
+                    // It shows only when it has lasted.
+                    shape.wild_ms = shape.wild_ms.max(at_ms + one + 5_000);
+                }
                 incidents.push(Incident {
-                    at_ms: rng.random_range(0..=shape.wild_ms),
+                    at_ms,
                     fault: entry.fault,
                     severity: one,
                     variant: rng.random_range(0..forms),

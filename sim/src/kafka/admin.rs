@@ -9,36 +9,30 @@ use crate::ground::Ground;
 use crate::pace::{Actor, Wait};
 use crate::truth::Log;
 
-/// The most entries that one visible record brings along: itself, aborted ones and their marker.
-const MOST_ENTRIES: usize = 6;
-
 impl Kafka {
     /// A visible record is published; F28 may put an aborted transaction in front of it, and F39 spoil it.
     pub fn publish(&mut self, ground: &mut Ground, partition: Partition) {
         let Some(log) = self.log(ground, partition) else { return };
         let end = log.end().0;
         let place = Place { worker: None, partition: Some(partition.0) };
-        let mut entries = [Entry::Aborted; MOST_ENTRIES];
-        let mut before = 0;
+        let mut entries = Vec::new();
         if let Some(strike) = ground.faults.strike(Fault::AbortedInterleaved, place) {
-            // So many for one visible record make this share of all offsets; at least one and its marker.
-            let share = strike.severity.min(800);
-            before =
-                usize::try_from(share.div_ceil(1_000 - share)).unwrap_or(0).clamp(1, MOST_ENTRIES - 2) + 1;
-            entries[before - 1] = Entry::Control;
+            let aborted = usize::try_from(strike.severity).unwrap_or(0);
+            entries.resize(aborted, Entry::Aborted);
+            entries.push(Entry::Control);
             ground.chronicle.struck(
                 Fault::AbortedInterleaved,
                 None,
-                format_args!("{} aborted records in partition {partition} from {end} on", before - 1),
+                format_args!("{aborted} aborted records in partition {partition} from {end} on"),
             );
         }
-        entries[before] = Entry::Visible;
         if let Some(strike) = ground.faults.strike(Fault::Poison, place) {
-            let offset = Offset(end + i64::try_from(before).unwrap_or(0));
+            let offset = Offset(end + i64::try_from(entries.len()).unwrap_or(0));
             self.topic.poison(partition, offset, strike.variant);
             ground.chronicle.struck(Fault::Poison, None, format_args!("{partition} at {offset}"));
         }
-        self.append(ground, partition, &entries[..=before]);
+        entries.push(Entry::Visible);
+        self.append(ground, partition, &entries);
     }
 
     /// In which way the record of the current topic that lies there cannot be read, by the forms of F39; `None` when it

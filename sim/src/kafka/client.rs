@@ -64,9 +64,10 @@ impl Client {
         !self.has_left && !self.is_gone
     }
 
-    /// Whether a step must wait. Checks and probes are made by threads of their own.
+    /// Whether a step must wait. Threads of their own make checks and probes, and drop the client.
     pub(super) fn holds(&self, step: &Step) -> bool {
-        let is_elsewhere = matches!(step, Step::Checked { .. } | Step::Unchecked { .. } | Step::Probe { .. });
+        let is_elsewhere =
+            matches!(step, Step::Checked { .. } | Step::Unchecked { .. } | Step::Probe { .. } | Step::Closed);
         self.is_frozen || self.is_starved && !is_elsewhere
     }
 

@@ -85,11 +85,11 @@ impl Kafka {
         within_ms: u64,
     ) {
         let (now, who) = (ground.now(), self.clients[id].who);
-        if self.clients[id].lane(tenure).is_none() {
-            return self.plan(now, id, Step::NotSought { tenure, why: "it has no lane" });
-        }
         let within_ms = within_ms.clamp(1, SEEK_WITHIN_MS);
         let wait = ground.pace.wait(Wait::Seek, Actor::Worker(who.worker)).min(within_ms);
+        if self.clients[id].lane(tenure).is_none() {
+            return self.plan(now + wait, id, Step::NotSought { tenure, why: "it has no lane" });
+        }
         let is_late = |strike: &Strike| strike.severity + wait > within_ms;
         let (is_moved, after_ms, step) =
             match ground.faults.strike(Fault::SeekMisbehaves, at(id, self, tenure)) {

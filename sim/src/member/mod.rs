@@ -15,8 +15,7 @@ use madsim::runtime::{Handle, NodeHandle, Runtime};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use crate::fact::Entry;
-use crate::faults::Schedule;
+use crate::fact::{Entry, Fact};
 use crate::ground::Ground;
 use crate::life::Life;
 use crate::postgres::SimPostgres;
@@ -62,18 +61,35 @@ fn now_ms() -> u64 {
     u64::try_from(madsim::time::TimeHandle::current().elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Lives a world to its end. Must be the first thing that its thread does.
-#[must_use]
-pub fn live(schedule: Schedule, is_traced: bool) -> Arc<Mutex<Ground>> {
-    let runtime = Runtime::with_seed_and_config(schedule.seed, madsim::Config::default());
-    runtime.block_on(conduct(schedule, is_traced))
+/// A world that was lived to its end.
+pub struct Member {
+    world: Arc<Mutex<World>>,
+    ground: Arc<Mutex<Ground>>,
 }
 
-async fn conduct(schedule: Schedule, is_traced: bool) -> Arc<Mutex<Ground>> {
+impl Member {
+    /// Lives a world to its end. Must be the first thing that its thread does.
+    #[must_use]
+    pub fn live(world: World, ground: Ground) -> Self {
+        let seed = world.schedule().seed;
+        let runtime = Runtime::with_seed_and_config(seed, madsim::Config::default());
+        runtime.block_on(conduct(world, ground))
+    }
+
+    /// Looks at what is left of it.
+    pub fn with<T>(&self, look: impl FnOnce(&World, &Ground) -> T) -> T {
+        let world = self.world.lock().unwrap_or_else(PoisonError::into_inner);
+        let ground = self.ground.lock().unwrap_or_else(PoisonError::into_inner);
+        look(&world, &ground)
+    }
+}
+
+async fn conduct(world: World, mut ground: Ground) -> Member {
     let handle = Handle::current();
-    let seed = schedule.seed;
-    let manifest = manifest(schedule.shape.partitions).expect("the config of a world keeps every rule");
-    let (world, ground) = World::new(schedule, is_traced);
+    let seed = world.schedule().seed;
+    let manifest =
+        manifest(world.schedule().shape.partitions).expect("the config of a world keeps every rule");
+    ground.chronicle.tell(&Fact::Declared(manifest.config()));
     let ground = Arc::new(Mutex::new(ground));
     let shared = Shared {
         world: Arc::new(Mutex::new(world)),
@@ -91,7 +107,7 @@ async fn conduct(schedule: Schedule, is_traced: bool) -> Arc<Mutex<Ground>> {
     let mut conductor = Conductor { shared, handle, nodes: BTreeMap::new() };
     conductor.run().await;
     conductor.end().await;
-    conductor.shared.ground
+    Member { world: conductor.shared.world, ground: conductor.shared.ground }
 }
 
 /// Moves the world on, and carries out what it asks.
@@ -204,7 +220,7 @@ async fn publish(shared: Shared, seed: u64) {
     loop {
         let missing = shared.with(|world, ground| {
             let truth = &ground.chronicle.truth;
-            let mut missing = Vec::new();
+            let (mut missing, mut told) = (Vec::new(), Vec::new());
             for ((incarnation, partition), log) in &truth.logs {
                 let name = LogName { incarnation: *incarnation, partition: *partition, cuts: log.cuts() };
                 let from = publisher.published(name);
@@ -216,9 +232,15 @@ async fn publish(shared: Shared, seed: u64) {
                         is_seen.then(|| record(name.seed(seed), *partition, offset, poison))
                     })
                     .collect();
+                if *incarnation == truth.declared {
+                    told.extend(records.iter().flatten().map(|record| (*partition, record.clone())));
+                }
                 if !records.is_empty() {
                     missing.push((name, records));
                 }
+            }
+            for (partition, record) in &told {
+                ground.chronicle.tell(&Fact::Published { partition: *partition, record });
             }
             missing
         });

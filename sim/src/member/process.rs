@@ -7,7 +7,7 @@ use amends_core::driver::{self, Driver};
 use amends_core::ids::{Moment, TenureId};
 use amends_core::journal::Step;
 use amends_core::lifecycle::command::Command;
-use amends_core::lifecycle::event::Event;
+use amends_core::lifecycle::event::{Event, ProcessFailure};
 use amends_core::source::record::Record;
 use amends_store::env::Environment as _;
 use amends_store::pipeline::{BATCH_EFFECTS, LEDGER, Pipeline};
@@ -17,6 +17,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::Shared;
 use super::carrier::{Fetcher, LogName};
+use crate::fact::Fact;
+use crate::faults::{Fault, Place};
 use crate::life::Life;
 use crate::postgres::env::SimEnvironment;
 use crate::world::TOPIC;
@@ -44,9 +46,21 @@ pub(super) async fn run(shared: Shared, who: Life, told: UnboundedReceiver<Told>
     };
     let (sender, mut inbox) = unbounded_channel::<Delivery>();
     madsim::task::spawn(fetch(told, sender.clone()));
-    let pipeline = Pipeline::ledger(&namespace, (*shared.manifest).clone(), who.to_string(), BATCH_EFFECTS);
-    let answer = Arc::new(move |event| drop(sender.send((event, None))));
+    let strike = shared.with(|_, ground| ground.faults.strike(Fault::DecisionTooLarge, Place::at(who)));
+    let batch_effects =
+        strike.and_then(|strike| usize::try_from(strike.severity).ok()).unwrap_or(BATCH_EFFECTS);
+    let pipeline = Pipeline::ledger(&namespace, (*shared.manifest).clone(), who.to_string(), batch_effects);
+    let told = shared.clone();
+    let answer = Arc::new(move |event| {
+        if let Event::ProcessFailed { tenure, failure: ProcessFailure::TooLarge { fit } } = &event {
+            let what = format_args!("{who} {tenure}: {fit} fit");
+            told.with(|_, ground| ground.chronicle.struck(Fault::DecisionTooLarge, Some(who), what));
+        }
+        drop(sender.send((event, None)));
+    });
     let settings = shared.disturb(|world, ground| {
+        let (group, uuid) = (namespace.group_id(), namespace.uuid.as_u128());
+        ground.chronicle.tell(&Fact::Joined { who, group: &group, namespace: uuid });
         world.ready(ground, who);
         world.settings().clone()
     });

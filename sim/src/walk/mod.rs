@@ -41,6 +41,12 @@ impl Walk {
     #[must_use]
     pub fn new(schedule: Schedule, is_traced: bool) -> Self {
         let (world, ground) = World::new(schedule, is_traced);
+        Self::of(world, ground)
+    }
+
+    /// A world before anything happened.
+    #[must_use]
+    pub fn of(world: World, ground: Ground) -> Self {
         let (drivers, happenings) = (BTreeMap::new(), Vec::new());
         Self { ground, world, store: Store::default(), drivers, happenings, planted: None }
     }
@@ -49,8 +55,7 @@ impl Walk {
     #[must_use]
     pub fn staged(scenario: Arc<Scenario>, seed: u64, is_traced: bool) -> Self {
         let (world, ground) = World::staged(scenario, seed, is_traced);
-        let (drivers, happenings) = (BTreeMap::new(), Vec::new());
-        Self { ground, world, store: Store::default(), drivers, happenings, planted: None }
+        Self::of(world, ground)
     }
 
     /// What the story missed or did not lead to.
@@ -143,6 +148,21 @@ impl Walk {
     #[must_use]
     pub fn ground(&self) -> &Ground {
         &self.ground
+    }
+
+    /// The world itself.
+    #[must_use]
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// Ends the faults now, whatever the schedule says.
+    pub fn heal(&mut self) {
+        let mut happenings = Vec::new();
+        self.world.heal(&mut self.ground, &mut happenings);
+        for happening in happenings {
+            self.carry_out(happening);
+        }
     }
 
     /// What the world was made from.

@@ -205,7 +205,7 @@ impl Store {
                 if self.locks.ask(operation.partition, id) || self.defects.contains(&Sql::LocksNothing) {
                     self.lock(ground, id, operation);
                 } else {
-                    let limit = LOCK_MS.min(operation.within_ms).max(1);
+                    let limit = self.limit(ground, operation);
                     self.agenda.at(now + limit, (id, Next::LockTimeout));
                 }
             }
@@ -248,6 +248,21 @@ impl Store {
             Next::Dropped if operation.server == Server::Idle => operation.server = Server::Over,
             Next::LetGo => self.end(ground, id, operation, None),
             _ => {}
+        }
+    }
+
+    /// How long the row is waited for: the server may have a limit of its own.
+    fn limit(&self, ground: &mut Ground, operation: &Operation) -> u64 {
+        let limit = LOCK_MS.min(operation.within_ms).max(1);
+        let Some(ghost) = operation.ghost else { return limit };
+        let place = Place::of(ghost.who, operation.partition.0);
+        match ground.faults.strike(Fault::StatementLimit, place) {
+            Some(strike) if strike.severity < limit => {
+                let what = format_args!("{} {} waits {}ms at most", ghost.who, ghost.tenure, strike.severity);
+                ground.chronicle.struck(Fault::StatementLimit, Some(ghost.who), what);
+                strike.severity
+            }
+            _ => limit,
         }
     }
 

@@ -53,11 +53,14 @@ impl World {
     }
 
     /// The faults are over: a person looked, and every worker is started again.
-    pub(super) fn heal(&mut self, ground: &mut Ground, out: &mut Vec<Happening>) {
+    pub(crate) fn heal(&mut self, ground: &mut Ground, out: &mut Vec<Happening>) {
+        if ground.chronicle.truth.healed_at.is_some() {
+            return;
+        }
         ground.faults.heal();
         ground.chronicle.line(format_args!("the faults are over"));
-        ground.chronicle.tell(&Fact::Healed);
         self.kafka.heal(ground);
+        ground.chronicle.tell(&Fact::Healed);
         out.push(Happening::Heal);
         if self.story.is_some() {
             return;

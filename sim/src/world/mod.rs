@@ -4,6 +4,7 @@
 //! It is a machine without I/O, like the cluster inside it. Whoever runs it (`walk` or `member`) gives it what reducers
 //! ask for, moves its time on, and carries out what comes back.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use amends_core::ids::Incarnation;
@@ -67,6 +68,8 @@ enum Due {
     Thaw(Life),
     /// A second signal: the process ends at once.
     AtOnce(Life),
+    /// The process dies, and the next one starts so much later.
+    Die(Life, u64),
     Heal,
     Look,
 }
@@ -80,6 +83,8 @@ pub struct World {
     agenda: Agenda<Due>,
     phase: Phase,
     told: Vec<Told>,
+    /// Dies within its next transaction, and starts again after so many milliseconds.
+    doomed: BTreeMap<Life, u64>,
     /// What happens in it, where a scenario says so; nothing else does then but what follows.
     story: Option<Story>,
 }
@@ -146,6 +151,7 @@ impl World {
             agenda,
             phase: Phase::Wild,
             told: Vec::new(),
+            doomed: BTreeMap::new(),
             story: None,
             schedule,
         };
@@ -191,6 +197,15 @@ impl World {
     /// Starts what a reducer asks for. Returns whether it was the world's business; else it is the store's.
     pub fn perform(&mut self, ground: &mut Ground, who: Life, command: &Command) -> bool {
         self.disturb(ground, who, command);
+        if let Command::Claim { .. } | Command::Process { .. } = command
+            && let Some(restarts_ms) = self.doomed.remove(&who)
+        {
+            // Where its transaction is by then is part of the schedule.
+            let trips = 1 + ground.now() % 5;
+            let after: u64 =
+                (0..trips).map(|_| ground.pace.wait(Wait::Wire, Actor::Worker(who.worker))).sum();
+            self.agenda.at(ground.now() + after, Due::Die(who, restarts_ms));
+        }
         match command {
             Command::Wait { timer, after_ms } => {
                 let after_ms = self.timer(ground, who, *after_ms);
@@ -277,6 +292,11 @@ impl World {
             Due::Start(who) => self.start(ground, who, out),
             Due::Thaw(who) => self.thaw(ground, who, out),
             Due::AtOnce(who) => self.crash(ground, who, out),
+            Due::Die(who, restarts_ms) => {
+                if self.processes.living(who.worker) == Some(who) && ground.faults.is_wild() {
+                    self.die(ground, who, restarts_ms, out);
+                }
+            }
             Due::Heal => self.heal(ground, out),
             Due::Look => self.look(ground),
         }
@@ -289,11 +309,10 @@ impl World {
         let Some(who) = self.processes.living(incident.worker) else { return };
         match incident.fault {
             Fault::Paused => self.freeze(ground, who, Some(incident.severity), out),
-            Fault::Crashed => {
-                ground.chronicle.struck(incident.fault, Some(who), format_args!("{who} dies"));
-                self.crash(ground, who, out);
-                self.agenda.at(ground.now() + incident.severity, Due::Start(who.next()));
+            Fault::Crashed if incident.variant == 1 => {
+                self.doomed.insert(who, incident.severity);
             }
+            Fault::Crashed => self.die(ground, who, incident.severity, out),
             Fault::Asked => {
                 ground.chronicle.struck(incident.fault, Some(who), format_args!("{who} is asked to stop"));
                 self.processes.deliver(who, Event::ShutdownRequested, out);
@@ -304,6 +323,13 @@ impl World {
             }
             _ => out.push(Happening::Store(incident.clone())),
         }
+    }
+
+    /// A process dies; its supervisor starts the next one after so many milliseconds.
+    fn die(&mut self, ground: &mut Ground, who: Life, restarts_ms: u64, out: &mut Vec<Happening>) {
+        ground.chronicle.struck(Fault::Crashed, Some(who), format_args!("{who} dies"));
+        self.crash(ground, who, out);
+        self.agenda.at(ground.now() + restarts_ms, Due::Start(who.next()));
     }
 
     /// A process begins.

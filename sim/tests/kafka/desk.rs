@@ -95,6 +95,12 @@ impl Desk {
         assert!(self.kafka.strike(&mut self.ground, &incident), "{fault:?} is Kafka's");
     }
 
+    /// The faults are over.
+    pub fn heal(&mut self) {
+        self.ground.faults.heal();
+        self.kafka.heal(&mut self.ground);
+    }
+
     pub fn struck(&self, fault: Fault) -> u32 {
         self.ground.chronicle.truth.struck.get(&fault).copied().unwrap_or(0)
     }
@@ -149,10 +155,6 @@ impl Desk {
 
     pub fn poll(&mut self, who: Life, tenure: TenureId, wait_ms: u64) {
         self.perform(who, &Command::Poll { tenure, records: 4, bytes: 1 << 20, wait_ms });
-    }
-
-    pub fn seek(&mut self, who: Life, tenure: TenureId, to: i64) {
-        self.perform(who, &Command::Seek { tenure, frontier: Frontier(to), within_ms: 20_000 });
     }
 
     /// Asks, waits so many milliseconds, and returns the one answer.

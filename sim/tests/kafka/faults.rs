@@ -46,6 +46,30 @@ fn f13_a_callback_of_a_member_that_left_still_comes() {
 }
 
 #[test]
+fn f13_a_callback_comes_when_the_faults_are_over() {
+    let mut desk = Desk::settled(0);
+    desk.order(Fault::CallbackDelayed, 30_000, 0);
+    desk.kafka.revoke(&mut desk.ground, A);
+    desk.run(1_000);
+    desk.heal();
+    desk.run(1_000);
+    assert_eq!(desk.callbacks(A)[1..], ["1.2 revoked 0", "1.3 assigned 0"]);
+    desk.run(60_000);
+    assert_eq!(desk.callbacks(A).len(), 3, "it comes once");
+}
+
+#[test]
+fn f13_both_of_a_pair_come() {
+    let mut desk = Desk::new(1, 0);
+    desk.order(Fault::CallbackOutOfOrder, 0, 1);
+    desk.order(Fault::CallbackDelayed, 500, 0);
+    desk.order(Fault::CallbackDelayed, 500, 0);
+    desk.join(A);
+    desk.run(1_000);
+    assert_eq!(desk.callbacks(A), ["1.1 assigned 0", "1.1 assigned 0"]);
+}
+
+#[test]
 fn f14_revoked_comes_behind_the_assigned_after_it() {
     let mut desk = pair();
     let heard = desk.callbacks(A).len();
@@ -88,7 +112,7 @@ fn f14_revoked_never_comes() {
 #[test]
 fn f28_aborted_records_and_their_marker_lie_in_front_of_a_visible_one() {
     let mut desk = Desk::settled(0);
-    desk.order(Fault::AbortedInterleaved, 700, 0);
+    desk.order(Fault::AbortedInterleaved, 3, 0);
     desk.publish(0);
     let log = desk.ground.chronicle.truth.log(P);
     let found: Vec<_> = (0..log.end().0).map(|offset| log.entry(Offset(offset)).expect("inside")).collect();
@@ -180,6 +204,17 @@ fn f34_a_broker_shows_what_was() {
 }
 
 #[test]
+fn f34_what_was_of_one_topic_says_nothing_of_the_next() {
+    let mut desk = Desk::settled(0);
+    desk.publish(0);
+    desk.kafka.recreate(&mut desk.ground, 1);
+    desk.run(1_000);
+    desk.order(Fault::MetadataStale, 500, 0);
+    let bounds = desk.sight(CheckParts::Bounds).bounds.expect("asked for");
+    assert_eq!(bounds.log(P).expect("led").end, Offset(0));
+}
+
+#[test]
 fn f34_a_broker_knows_no_topic_no_leader_or_does_not_answer() {
     let mut desk = Desk::settled(1);
     desk.order(Fault::MetadataStale, 0, 1);
@@ -230,8 +265,7 @@ fn f36_a_planted_offset_wins_over_each_assignment() {
     desk.kafka.revoke(&mut desk.ground, A);
     desk.run(5_000);
     assert_eq!(given(&desk.polled(tenure(0, 2))), offsets(&[3]));
-    desk.ground.faults.heal();
-    desk.kafka.heal(&mut desk.ground);
+    desk.heal();
     desk.kafka.revoke(&mut desk.ground, A);
     desk.run(5_000);
     assert_eq!(given(&desk.polled(tenure(0, 3))), offsets(&[0, 1, 2, 3]));
@@ -261,6 +295,10 @@ fn f39_a_record_is_remembered_as_poison() {
     desk.kafka.truncate(&mut desk.ground, P, Offset(1));
     desk.publish(0);
     assert_eq!(desk.kafka.poison(P, Offset(1)), None, "another record lies there now");
+    desk.order(Fault::Poison, 0, 3);
+    desk.publish(0);
+    desk.kafka.recreate(&mut desk.ground, 1);
+    assert_eq!(desk.kafka.poison(P, Offset(2)), None, "nothing does");
 }
 
 #[test]
@@ -280,6 +318,17 @@ fn f52_a_client_that_closes_while_the_group_forms_is_left_behind() {
 }
 
 #[test]
+fn f52_a_client_that_was_left_behind_says_nothing_when_its_process_thaws() {
+    let mut desk = pair();
+    desk.order(Fault::ClosedDuringRebalance, 0, 0);
+    desk.perform(A, &Command::Close);
+    desk.kafka.freeze(&mut desk.ground, A);
+    desk.kafka.thaw(&mut desk.ground, A);
+    desk.run(12_000);
+    assert_eq!(desk.assigned(B), [0, 1]);
+}
+
+#[test]
 fn nothing_strikes_after_the_faults_are_over() {
     let mut all = schedule(3, shape(2, 4));
     for entry in amends_sim::faults::CATALOGUE.iter().filter(|entry| entry.per_mille > 0) {
@@ -291,8 +340,7 @@ fn nothing_strikes_after_the_faults_are_over() {
     desk.join(A);
     desk.run(20_000);
     assert!(desk.struck(Fault::MetadataStale) == 0 && desk.struck(Fault::AbortedInterleaved) > 0);
-    desk.ground.faults.heal();
-    desk.kafka.heal(&mut desk.ground);
+    desk.heal();
     let struck = desk.ground.chronicle.truth.struck.clone();
     desk.run(5_000);
     desk.kafka.revoke(&mut desk.ground, A);

@@ -1,10 +1,11 @@
 //! The group: who is given what, what is taken first, and what becomes of those who do not answer.
 
+use amends_core::ids::{Frontier, RebalanceId};
 use amends_core::lifecycle::command::Command;
 use amends_core::lifecycle::event::Event;
 use amends_sim::life::Life;
 
-use crate::desk::{A, B, C, Desk, tenure};
+use crate::desk::{A, B, C, Desk, schedule, shape, tenure};
 
 #[test]
 fn one_member_is_given_everything() {
@@ -76,6 +77,60 @@ fn no_callback_is_served_while_another_waits() {
     desk.obey(A, &assigned);
     desk.run(10_000);
     assert_eq!((desk.assigned(A), desk.assigned(B)), (vec![0], vec![1]));
+}
+
+/// Numbers rise by one, and what is held is taken before anything is given.
+fn keeps_the_protocol(callbacks: &[String]) {
+    for (number, pair) in (1..).zip(callbacks.windows(2)) {
+        assert!(pair[0].starts_with(&format!("1.{number} ")), "{callbacks:?}");
+        let holds = pair[0].contains("assigned ") && !pair[0].ends_with(' ');
+        assert!(!(holds && pair[1].contains("assigned")), "{callbacks:?}");
+    }
+}
+
+#[test]
+fn whenever_a_member_joins_nothing_is_given_before_everything_was_taken() {
+    for (seed, after_ms) in (0..20).flat_map(|seed| (0..60).map(move |after_ms| (seed, after_ms))) {
+        let mut desk = Desk::of(&schedule(seed, shape(3, 0)));
+        desk.join(C);
+        desk.run(1_000);
+        desk.join(A);
+        desk.run(after_ms);
+        // The round waits for it, whatever the others have been given by then.
+        desk.kafka.freeze(&mut desk.ground, C);
+        desk.join(B);
+        desk.run(20_000);
+        assert_eq!(desk.assigned(A).len() + desk.assigned(B).len(), 3);
+        keeps_the_protocol(&desk.callbacks(A));
+        keeps_the_protocol(&desk.callbacks(B));
+    }
+}
+
+#[test]
+fn an_answer_to_another_callback_is_none() {
+    let mut desk = Desk::new(1, 1);
+    desk.is_obedient = false;
+    desk.join(A);
+    desk.run(1_000);
+    desk.perform(A, &Command::Unassign { rebalance: RebalanceId { member: 1, number: 7 } });
+    let rebalance = RebalanceId { member: 1, number: 1 };
+    let positions = vec![(tenure(0, 1), Frontier(0))];
+    let placed = desk.answer(A, &Command::Assign { rebalance, positions }, 1_000);
+    assert!(matches!(placed, Event::Sought { .. }), "{placed}");
+}
+
+#[test]
+fn a_frozen_member_that_dies_is_out_no_later() {
+    let mut desk = Desk::new(2, 0);
+    for who in [A, B] {
+        desk.join(who);
+        desk.run(1_000);
+    }
+    desk.kafka.freeze(&mut desk.ground, A);
+    desk.run(6_000);
+    desk.kafka.crash(&mut desk.ground, A);
+    desk.run(5_000);
+    assert_eq!(desk.assigned(B), [0, 1]);
 }
 
 #[test]
@@ -221,7 +276,7 @@ fn an_answer_to_an_older_member_moves_nothing() {
     desk.run(1_000);
     let (_, _, first) = desk.told[0].clone();
     let Event::Assigned { rebalance, .. } = first else { panic!("{first}") };
-    let positions = vec![(tenure(0, 1), amends_core::ids::Frontier(0))];
+    let positions = vec![(tenure(0, 1), Frontier(0))];
     let refused = desk.answer(A, &Command::Assign { rebalance, positions }, 1_000);
     assert!(matches!(refused, Event::SeekFailed { .. }), "{refused}");
 }
@@ -236,6 +291,14 @@ fn more_partitions_form_the_group_anew() {
     desk.kafka.grow(&mut desk.ground, 4);
     desk.run(4_000);
     assert_eq!((desk.assigned(A), desk.assigned(B)), (vec![0, 1], vec![2, 3]));
+    let told = desk.told.len();
+    desk.kafka.grow(&mut desk.ground, 3);
+    desk.run(4_000);
+    assert_eq!(
+        (desk.told.len(), desk.ground.chronicle.truth.current_partitions),
+        (told, 4),
+        "it never shrinks"
+    );
 }
 
 #[test]

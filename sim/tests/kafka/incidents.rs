@@ -60,6 +60,16 @@ fn f17_the_group_forms_again_and_again() {
 }
 
 #[test]
+fn f17_a_storm_ends_with_the_faults() {
+    let mut desk = Desk::settled(0);
+    desk.strike(Fault::RebalanceStorm, 20, 0);
+    desk.heal();
+    desk.run(60_000);
+    assert_eq!(desk.callbacks(A)[1..], ["1.2 revoked 0", "1.3 assigned 0"], "one round had begun");
+    assert_eq!(desk.struck(Fault::RebalanceStorm), 0);
+}
+
+#[test]
 fn f19_a_client_that_is_not_served_is_out_and_loses_everything() {
     let mut desk = Desk::new(2, 1);
     for who in [A, B] {
@@ -178,8 +188,7 @@ fn f30_a_transaction_ends_when_the_faults_do() {
     let mut desk = Desk::settled(0);
     desk.strike(Fault::TransactionHangs, 300_000, 0);
     desk.publish(0);
-    desk.ground.faults.heal();
-    desk.kafka.heal(&mut desk.ground);
+    desk.heal();
     assert_eq!(given(&desk.polled(tenure(0, 1))), offsets(&[1]));
 }
 
@@ -196,12 +205,11 @@ fn a_starved_client_and_a_missing_leader_are_back_when_the_faults_are_over() {
     let mut desk = Desk::settled(1);
     desk.strike(Fault::PollThreadStarved, 180_000, 0);
     desk.strike(Fault::LeaderMoved, 180_000, 0);
-    desk.ground.faults.heal();
-    desk.kafka.heal(&mut desk.ground);
+    desk.heal();
+    assert!(matches!(desk.probed(tenure(0, 1), 0), Event::Probed { .. }));
     assert_eq!(given(&desk.polled(tenure(0, 1))), offsets(&[0]));
     desk.run(200_000);
-    assert_eq!(desk.assigned(A), [0]);
-    assert_eq!(desk.callbacks(A).len(), 1);
+    assert_eq!((desk.callbacks(A).len(), desk.struck(Fault::PollThreadStarved)), (1, 0));
 }
 
 #[test]

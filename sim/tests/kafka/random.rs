@@ -171,8 +171,7 @@ impl Chance {
 
     /// The faults are over, everybody is awake: whatever was asked is answered.
     fn settle(&mut self) {
-        self.desk.ground.faults.heal();
-        self.desk.kafka.heal(&mut self.desk.ground);
+        self.desk.heal();
         for member in &mut self.members {
             member.is_frozen = false;
             self.desk.kafka.thaw(&mut self.desk.ground, member.life);

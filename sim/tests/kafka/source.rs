@@ -86,6 +86,7 @@ fn another_topic_of_the_name_is_seen_by_its_id() {
 #[test]
 fn new_partitions_begin_empty() {
     let mut desk = Desk::settled(2);
+    assert_eq!(logs(&mut desk), [span(0, 2)]);
     desk.kafka.grow(&mut desk.ground, 2);
     assert_eq!(desk.sight(CheckParts::Identity).topic, known(2));
     assert_eq!(logs(&mut desk), [span(0, 2), span(0, 0)]);
@@ -108,6 +109,16 @@ fn brokers_that_hear_nothing_new_show_what_was() {
     let sight = desk.sight(CheckParts::Bounds);
     assert_eq!(sight.topic, known(2));
     assert_eq!(sight.bounds.expect("asked for").logs, [span(0, 3), span(0, 0)]);
+}
+
+#[test]
+fn brokers_hear_everything_when_the_faults_are_over() {
+    let mut desk = Desk::settled(2);
+    desk.kafka.stale_metadata(&desk.ground, 100_000);
+    desk.run(1);
+    desk.kafka.grow(&mut desk.ground, 2);
+    desk.heal();
+    assert_eq!(desk.sight(CheckParts::Identity).topic, known(2));
 }
 
 #[test]
