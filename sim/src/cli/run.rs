@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use amends_sim::run::{Lived, Stage, Tier, live};
+use amends_sim::run::{Lived, Stage, Tier, difference, live};
 use amends_sim::scenario::Scenario;
 use clap::Args;
 
@@ -56,15 +56,21 @@ impl Run {
             if let Some(why) = wrong(file, &lived) {
                 return Err(format!("seed {seed}: {why}"));
             }
-            if seed == 0 && self.tier == Tier::B {
-                let stored = std::fs::read_to_string(file.with_extension("trace")).unwrap_or_default();
-                if let Some(why) = amends_sim::run::difference(&stored, &lived.trace) {
-                    return Err(format!("seed 0: the trace is not the one that is stored, {why}"));
-                }
+            if seed == 0
+                && self.tier == Tier::B
+                && let Some(why) = difference(&stored(file), lived.trace.trim_end())
+            {
+                return Err(format!("seed 0: the trace is not the one that is stored, {why}"));
             }
         }
         Ok(())
     }
+}
+
+/// The trace that is stored beside a scenario, behind the head of its snapshot; empty where there is none.
+fn stored(file: &Path) -> String {
+    let text = std::fs::read_to_string(file.with_extension("snap")).unwrap_or_default();
+    text.splitn(3, "---\n").nth(2).unwrap_or_default().trim_end().to_owned()
 }
 
 /// Reads a scenario file.
