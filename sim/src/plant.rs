@@ -52,6 +52,8 @@ pub enum Sql {
     RefusesWhatFailed,
     /// COMMIT is sent before the answer of the lock was read.
     CommitsBeforeTheLock,
+    /// No BEGIN is sent: what is written commits by itself.
+    BeginsNothing,
     /// The frontier moves to the last record instead of behind it.
     StopsOneShort,
     /// One record too few is decided, and the frontier moves behind all of them.
