@@ -26,9 +26,9 @@ use crate::ground::Ground;
 use crate::life::Life;
 use crate::pace::{Actor, Wait};
 
-mod agenda;
 mod answer;
 mod conversation;
+mod due;
 mod dump;
 pub mod env;
 mod frontend;
