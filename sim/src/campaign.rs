@@ -43,7 +43,7 @@ pub struct Campaign {
 }
 
 /// What came of it.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Tally {
     /// `a` or `b`.
@@ -64,6 +64,11 @@ pub struct Tally {
     pub seeds_per_s: u64,
     /// What was not seen often enough.
     pub missed: Vec<String>,
+    /// The same by the faults' places in the catalogue, while it is counted.
+    #[serde(skip)]
+    struck: [u64; CATALOGUE.len()],
+    #[serde(skip)]
+    hits: [u64; Goal::ALL.len()],
     #[serde(skip)]
     found: BTreeMap<u64, String>,
 }
@@ -74,7 +79,7 @@ impl Campaign {
     pub fn run(&self, progress: &(dyn Fn(u64) + Sync)) -> Tally {
         let (next, done) = (AtomicU64::new(self.seeds.start), AtomicU64::new(0));
         let is_over = AtomicBool::new(false);
-        let tally = Mutex::new(Tally { tier: self.tier.to_string(), ..Tally::default() });
+        let tally = Mutex::new(Tally::new(self.tier));
         let began = Instant::now();
         thread::scope(|scope| {
             for _ in 0..self.jobs.max(1) {
@@ -120,16 +125,33 @@ impl Campaign {
 }
 
 impl Tally {
+    fn new(tier: Tier) -> Self {
+        Self {
+            tier: tier.to_string(),
+            seeds: 0,
+            violations: 0,
+            shown: Vec::new(),
+            steps: 0,
+            faults: BTreeMap::new(),
+            goals: BTreeMap::new(),
+            seeds_per_s: 0,
+            missed: Vec::new(),
+            struck: [0; CATALOGUE.len()],
+            hits: [0; Goal::ALL.len()],
+            found: BTreeMap::new(),
+        }
+    }
+
     fn add(&mut self, seed: u64, lived: Result<Lived, String>) {
         self.seeds += 1;
         let broken = match lived {
             Ok(lived) => {
                 self.steps += lived.steps;
                 for fault in lived.struck.keys() {
-                    *self.faults.entry(fault.entry().name).or_insert(0) += 1;
+                    self.struck[fault.index()] += 1;
                 }
                 for (goal, hits) in &lived.goals {
-                    *self.goals.entry(goal.name()).or_insert(0) += u64::from(*hits);
+                    self.hits[*goal as usize] += u64::from(*hits);
                 }
                 lived.violation.map(|violation| violation.to_string())
             }
@@ -145,6 +167,9 @@ impl Tally {
     }
 
     fn finish(&mut self) {
+        let struck = CATALOGUE.iter().map(|entry| (entry.name, self.struck[entry.fault.index()]));
+        self.faults = struck.filter(|(_, worlds)| *worlds > 0).collect();
+        self.goals = Goal::ALL.iter().map(|goal| (goal.name(), self.hits[*goal as usize])).collect();
         self.shown = self.found.iter().map(|(seed, why)| format!("seed {seed}: {why}")).collect();
         if self.seeds < FLOOR_SEEDS {
             return;

@@ -15,6 +15,7 @@
     reason = "a world, its truth and its checks each listen to a few events and commands; only the reducer owes every one a decision"
 )]
 
+mod agenda;
 pub mod campaign;
 pub mod checks;
 pub mod chronicle;
@@ -22,6 +23,7 @@ pub mod chronicle;
 pub mod contract;
 pub mod fact;
 pub mod faults;
+pub mod few;
 pub mod ground;
 pub mod kafka;
 pub mod life;

@@ -1,6 +1,6 @@
 //! Knows what a campaign must have seen to mean anything: rare turns, each recognised from facts and counted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use amends_core::ids::{Frontier, Offset, Partition, TenureId, Token};
 use amends_core::lifecycle::command::{Command, Timer};
@@ -10,6 +10,7 @@ use amends_core::source::boundary::{Refusal, TopicSight};
 
 use crate::fact::{Commit, Entry, Fact, Op};
 use crate::faults::Fault;
+use crate::few::Few;
 use crate::life::Life;
 use crate::truth::{Own, Process, Tenancy, Truth};
 
@@ -70,9 +71,9 @@ goals! {
 #[derive(Clone, Debug)]
 pub struct Goals {
     hits: [u32; Goal::ALL.len()],
-    tenures: BTreeMap<(Life, TenureId), Turns>,
+    tenures: Few<(Life, TenureId), Turns>,
     /// The token of each partition's last claim, until its answer comes.
-    unheard: BTreeMap<Partition, Token>,
+    unheard: Few<Partition, Token>,
     slept: BTreeSet<Life>,
     planted: BTreeSet<Life>,
 }
@@ -90,8 +91,8 @@ impl Default for Goals {
     fn default() -> Self {
         Self {
             hits: [0; Goal::ALL.len()],
-            tenures: BTreeMap::new(),
-            unheard: BTreeMap::new(),
+            tenures: Few::default(),
+            unheard: Few::default(),
             slept: BTreeSet::new(),
             planted: BTreeSet::new(),
         }
@@ -172,7 +173,7 @@ impl Goals {
                     self.hit_if(is_believed_elsewhere(who, *token, truth), Goal::SameEpochTwice);
                 }
             }
-            Event::ClaimUnknown { .. } => self.tenures.entry((who, id)).or_default().is_claim_lost = true,
+            Event::ClaimUnknown { .. } => self.tenures.or_default((who, id)).is_claim_lost = true,
             Event::Observed { token, frontier, .. } => {
                 self.observed((who, id), tenancy, (*token, *frontier), truth);
             }
@@ -236,7 +237,7 @@ impl Goals {
                 self.hit_if(is_lost, Goal::ClaimedAfresh);
             }
             Command::Process { tenure, attempt, .. } => {
-                self.tenures.entry((who, *tenure)).or_default().attempt = *attempt;
+                self.tenures.or_default((who, *tenure)).attempt = *attempt;
             }
             Command::Probe { .. } => self.hit(Goal::SeekNotTaken),
             Command::Rejoin { .. } => self.hit(Goal::RejoinAfterFence),
@@ -264,7 +265,7 @@ impl Goals {
 
     fn committed(&mut self, commit: &Commit, truth: &Truth) {
         let Some(ghost) = commit.ghost else { return };
-        self.tenures.entry((ghost.who, ghost.tenure)).or_default().committed = truth.step;
+        self.tenures.or_default((ghost.who, ghost.tenure)).committed = truth.step;
         let (Some(last), Some(before)) = (commit.decided.last(), commit.before.frontier) else {
             if let Some(token) = commit.after.token {
                 let is_burnt = self.unheard.insert(commit.partition, token).is_some();

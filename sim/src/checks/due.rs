@@ -1,16 +1,15 @@
 //! Knows by when something must have happened, and finds what is overdue with one comparison.
 
-use std::collections::BTreeMap;
-
 use amends_core::ids::{Partition, TenureId};
 
 use crate::fact::Fact;
+use crate::few::Few;
 use crate::life::Life;
 use crate::truth::Truth;
 
 /// What a process owes, by when.
 pub(super) struct Due<K> {
-    by: BTreeMap<K, u64>,
+    by: Few<K, u64>,
     /// Nothing is due before.
     first: u64,
 }
@@ -40,7 +39,7 @@ impl Owed for (Life, TenureId) {
 
 impl<K> Default for Due<K> {
     fn default() -> Self {
-        Self { by: BTreeMap::new(), first: u64::MAX }
+        Self { by: Few::default(), first: u64::MAX }
     }
 }
 
@@ -72,13 +71,10 @@ impl<K: Owed> Due<K> {
 
     /// What is overdue at this fact. A process that stands still owes nothing until it has gone on for `grace_ms`, and
     /// one that is over owes nothing.
+    #[inline(always)]
     pub(super) fn late(&mut self, fact: &Fact<'_>, truth: &Truth, grace_ms: u64) -> Option<K> {
         match fact {
-            Fact::Thawed { who } => {
-                for (_, by) in self.by.iter_mut().filter(|(key, _)| key.who() == *who) {
-                    *by = (*by).max(truth.now + grace_ms);
-                }
-            }
+            Fact::Thawed { who } => self.put_off(*who, truth.now + grace_ms),
             Fact::Crashed { who } | Fact::Exited { who } => self.forgive(*who),
             _ => {}
         }
@@ -86,6 +82,12 @@ impl<K: Owed> Due<K> {
             return None;
         }
         self.look(truth, grace_ms)
+    }
+
+    fn put_off(&mut self, who: Life, until_ms: u64) {
+        for (_, by) in self.by.iter_mut().filter(|(key, _)| key.who() == who) {
+            *by = (*by).max(until_ms);
+        }
     }
 
     #[cold]

@@ -22,6 +22,7 @@ impl Check for Drain {
     const NAME: &'static str = "L1";
     const CLAIM: &'static str = "after the faults an intact source is drained within 60 s, 20 s for a claim and 0.5 s for each record";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         if matches!(fact, Fact::Healed) {
             self.backlog = undecided(truth);

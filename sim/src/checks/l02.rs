@@ -18,6 +18,7 @@ impl Check for Owner {
     const NAME: &'static str = "L2";
     const CLAIM: &'static str = "after the faults every partition of an intact source has a living owner under its row's token within 76 s";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         if matches!(fact, Fact::Healed) {
             self.by = Some(truth.now + WITHIN_MS);

@@ -19,6 +19,7 @@ impl Check for NoPingPong {
     const CLAIM: &'static str =
         "after the faults a partition gets at most two epochs for each worker, and two more";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         let Fact::Committed(commit) = fact else { return Ok(()) };
         if truth.healed_at.is_none() || commit.ghost.is_none_or(|ghost| ghost.op != Op::Claim) {

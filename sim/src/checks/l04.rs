@@ -33,6 +33,7 @@ impl Check for VisibleStop {
     const NAME: &'static str = "L4";
     const CLAIM: &'static str = "a spoilt source stops every worker that has a tenure within 25.3 s by its name, and no worker stops without a cause";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Recreated { .. } | Fact::Grew { .. } | Fact::Reconfigured => self.spoilt(truth),

@@ -23,6 +23,7 @@ impl Check for CancelJoins {
     const CLAIM: &'static str =
         "a worker that is asked to end, or has a reason to, ends within 20 s and asks for nothing more";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Delivered {

@@ -23,6 +23,7 @@ impl Check for Zombie {
     const CLAIM: &'static str =
         "a resumed worker whose token was replaced retires at its next store operation, without effect";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Thawed { who } => self.thawed(*who, truth),

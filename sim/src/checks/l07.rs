@@ -1,19 +1,18 @@
 //! L7, quiet: a worker that has nothing to do does next to nothing.
 
-use std::collections::BTreeMap;
-
 use amends_core::lifecycle::command::Command;
 use amends_core::lifecycle::event::Event;
 
 use super::{Check, Verdict};
 use crate::fact::Fact;
+use crate::few::Few;
 use crate::life::Life;
 use crate::truth::Truth;
 
 /// What each process asked for since something last happened to it.
 #[derive(Default)]
 pub struct Quiet {
-    idle: BTreeMap<Life, Idle>,
+    idle: Few<Life, Idle>,
 }
 
 #[derive(Default)]
@@ -29,6 +28,7 @@ impl Check for Quiet {
     const CLAIM: &'static str =
         "after the faults an idle tenure polls about once a second, and its process checks no oftener";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Commanded { who, command } if truth.healed_at.is_some() => {
@@ -65,7 +65,7 @@ impl Quiet {
         }
         // Nothing came since the faults ended: then it is idle from here on.
         let begin = || Idle { since: truth.now, ..Idle::default() };
-        let idle = self.idle.entry(who).or_insert_with(begin);
+        let idle = self.idle.or_insert_with(who, begin);
         idle.commands += 1;
         match command {
             Command::Poll { .. } => idle.polls += 1,

@@ -25,6 +25,7 @@ impl Check for NoOrphan {
     const CLAIM: &'static str =
         "after the faults no partition is without a tenure for 60 s while a worker lives";
 
+    #[inline(always)]
     fn see(&mut self, _: &Fact<'_>, truth: &Truth) -> Verdict {
         if truth.now < self.look_at || truth.healed_at.is_none() {
             return Ok(());

@@ -28,6 +28,7 @@ impl Check for Noticed {
     const NAME: &'static str = "L10";
     const CLAIM: &'static str = "an idle owner of what a failover forgot retires within 5 s and one read";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         if std::mem::replace(&mut self.has_forgotten, matches!(fact, Fact::Forgot { .. })) {
             self.forgot(truth);

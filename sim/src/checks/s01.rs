@@ -18,6 +18,7 @@ impl Check for OneEffect {
     const NAME: &'static str = "S1";
     const CLAIM: &'static str = "a record is decided by one surviving commit at most";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Committed(commit) if !truth.is_undetectable(commit) => {

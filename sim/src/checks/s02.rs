@@ -14,6 +14,7 @@ impl Check for NoneLost {
     const NAME: &'static str = "S2";
     const CLAIM: &'static str = "what is decided is what is visible below the frontier, and nothing else";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         let Fact::Committed(commit) = fact else { return Ok(()) };
         let Some(after) = commit.after.frontier else { return Ok(()) };

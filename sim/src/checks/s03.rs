@@ -14,6 +14,7 @@ impl Check for Ascent {
     const NAME: &'static str = "S3";
     const CLAIM: &'static str = "a frontier never falls, and a decision moves it over the next visible records to behind the last of them";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         let Fact::Committed(commit) = fact else { return Ok(()) };
         if commit.is_operators_seek() {

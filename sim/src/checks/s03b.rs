@@ -18,6 +18,7 @@ impl Check for Mirror {
     const NAME: &'static str = "S3b";
     const CLAIM: &'static str = "a tenure whose token stands in the row, with nothing in flight or unknown, goes by the row's frontier";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Delivered { event, .. } => {

@@ -21,6 +21,7 @@ impl Check for Tokens {
     const CLAIM: &'static str =
         "each claim raises the epoch above every surviving one, and a token is installed for one tenure";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Committed(commit) => self.committed(commit, truth),

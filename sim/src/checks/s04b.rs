@@ -16,6 +16,7 @@ impl Check for LateLocks {
     const CLAIM: &'static str =
         "no transaction takes the row lock for a tenure whose revocation was acknowledged";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Locked { tx, ghost: Some(ghost), .. } => {

@@ -12,6 +12,7 @@ impl Check for Fence {
     const NAME: &'static str = "S5";
     const CLAIM: &'static str = "a decision commits only under the token of its row";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         let Fact::Committed(commit) = fact else { return Ok(()) };
         let Some(carried) = commit.carried else { return Ok(()) };

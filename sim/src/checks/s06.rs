@@ -12,6 +12,7 @@ impl Check for CompareAndSet {
     const NAME: &'static str = "S6";
     const CLAIM: &'static str = "a decision commits only over the frontier that it expected";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         let Fact::Committed(commit) = fact else { return Ok(()) };
         let Some(expected) = commit.expected else { return Ok(()) };

@@ -1,7 +1,5 @@
 //! S7, no guess: after a lost reply the row is read before anything else, three times at most.
 
-use std::collections::BTreeMap;
-
 use amends_core::ids::TenureId;
 use amends_core::lifecycle::command::Command;
 use amends_core::lifecycle::event::{Event, Failure};
@@ -10,6 +8,7 @@ use amends_core::lifecycle::stop::StopReason;
 use super::begins::begins;
 use super::{Check, Verdict};
 use crate::fact::{Fact, Op};
+use crate::few::Few;
 use crate::life::Life;
 use crate::truth::{Process, Tenancy, Truth};
 
@@ -23,7 +22,7 @@ pub struct NoGuess {
     /// The step must end the stream.
     must_stop: Option<TenureId>,
     /// Reads of an unknown outcome that failed.
-    failed: BTreeMap<(Life, TenureId), u32>,
+    failed: Few<(Life, TenureId), u32>,
     /// Who has to stop as unresolved.
     unresolved: Vec<Life>,
 }
@@ -32,6 +31,7 @@ impl Check for NoGuess {
     const NAME: &'static str = "S7";
     const CLAIM: &'static str = "after a lost reply a tenure reads its row before anything else, and a third failure of that ends the stream";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Delivered { who, event } => {
@@ -55,7 +55,7 @@ impl NoGuess {
             Event::ObserveFailed { tenure, failure: Failure::Again(_) } => {
                 let is_open = truth.tenancy(who, *tenure).is_some_and(|tenancy| tenancy.open.is_some());
                 if is_open {
-                    let failed = self.failed.entry((who, *tenure)).or_insert(0);
+                    let failed = self.failed.or_default((who, *tenure));
                     *failed += 1;
                     // A stream that is to end already ends for its first reason.
                     let is_working = truth.processes.get(&who).is_some_and(Process::is_working);

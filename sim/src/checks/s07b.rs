@@ -41,6 +41,7 @@ impl Check for RightAnswer {
     const NAME: &'static str = "S7b";
     const CLAIM: &'static str = "after a lost reply a range is taken for committed when it is, and sent again when it is not and cannot be";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Locked { tx, ghost: Some(ghost), partition } if ghost.op == Op::Process => {

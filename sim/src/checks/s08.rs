@@ -14,6 +14,7 @@ impl Check for NoAdoption {
     const NAME: &'static str = "S8";
     const CLAIM: &'static str = "a decision carries the token that its tenure's last claim was answered with";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         let Fact::Commanded { who, command: Command::Process { tenure, token, .. } } = fact else {
             return Ok(());

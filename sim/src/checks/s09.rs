@@ -18,6 +18,7 @@ impl Check for Retires {
     const CLAIM: &'static str =
         "a tenure that is shown another token or an unexpected frontier retires, and tries nothing again";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Delivered { who, event } => {

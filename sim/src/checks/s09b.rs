@@ -20,6 +20,7 @@ impl Check for NoSpuriousEnd {
     const NAME: &'static str = "S9b";
     const CLAIM: &'static str = "a tenure retires only over another token, an unexpected frontier, or the end of its assignment or stream";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Delivered { who, event } => {

@@ -20,6 +20,7 @@ impl Check for Ownership {
     const CLAIM: &'static str = "claims, seeks and decisions are begun only while the last callback gives the partition to that tenure, \
          and an answer to an older one starts none";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Delivered { who, event } => {

@@ -17,6 +17,7 @@ impl Check for Absorbing {
     const CLAIM: &'static str =
         "a retired tenure claims, seeks, polls and decides nothing, and a stopped stream asks for nothing";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         let Fact::Commanded { who, command } = fact else { return Ok(()) };
         let Some(process) = truth.processes.get(who) else { return Ok(()) };

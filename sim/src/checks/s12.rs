@@ -22,6 +22,7 @@ impl Check for RightTopic {
     const CLAIM: &'static str = "claims, seeks and decisions follow a check that was sent after what they rest on and showed the \
          declared topic, and another topic ends the stream";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Delivered { who, event } => {

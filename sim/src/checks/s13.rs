@@ -1,14 +1,13 @@
 //! S13, the seek: a client is sent to the frontier that this tenure read, within the log, and is believed only when its
 //! first records are there, or where a probe saw them.
 
-use std::collections::BTreeMap;
-
 use amends_core::ids::{Frontier, TenureId};
 use amends_core::lifecycle::command::Command;
 use amends_core::lifecycle::event::{Event, ProbeSight};
 
 use super::{Check, Verdict};
 use crate::fact::Fact;
+use crate::few::Few;
 use crate::life::Life;
 use crate::truth::{Process, Tenancy, Truth};
 
@@ -18,7 +17,7 @@ const MOST_POLLS: u32 = 3;
 /// Clients that have shown nothing since they were sent somewhere.
 #[derive(Default)]
 pub struct Seeks {
-    empties: BTreeMap<(Life, TenureId), Empty>,
+    empties: Few<(Life, TenureId), Empty>,
 }
 
 /// A client that has shown nothing since it was sent somewhere.
@@ -35,6 +34,7 @@ impl Check for Seeks {
     const CLAIM: &'static str = "a seek goes to the frontier that its tenure read, within the log; records elsewhere, or none where some \
          are, are believed to a probe only";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Delivered { who, event } => {
@@ -118,7 +118,7 @@ impl Seeks {
                     tenancy.is_own() && !tenancy.is_retired && tenancy.arrived.is_some() && !tenancy.is_proven
                 });
                 if is_blind {
-                    self.empties.entry((who, *tenure)).or_default().since.get_or_insert(truth.step);
+                    self.empties.or_default((who, *tenure)).since.get_or_insert(truth.step);
                 }
             }
             Event::Polled { tenure, .. } if !self.empties.is_empty() => {

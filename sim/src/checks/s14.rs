@@ -15,6 +15,7 @@ impl Check for Order {
     const CLAIM: &'static str = "ranges rise strictly within a tenure but for a retry of the same one or the leading part of a refused \
          one, and name records that were polled after the last seek";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         let Fact::Commanded { who, command: Command::Process { tenure, range, .. } } = fact else {
             return Ok(());

@@ -14,6 +14,7 @@ impl Check for NoCursorOnly {
     const NAME: &'static str = "S15";
     const CLAIM: &'static str = "a frontier moves only together with decisions, to behind the last of them";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         let Fact::Committed(commit) = fact else { return Ok(()) };
         let (before, after) = (truth.row(commit.partition).frontier, commit.after.frontier);

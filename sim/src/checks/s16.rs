@@ -27,6 +27,7 @@ impl Check for BoundsGrantNothing {
     const NAME: &'static str = "S16";
     const CLAIM: &'static str = "no decision moves a frontier beyond the stable end, and one that is beyond it is not sought, but ends the stream";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Committed(commit) => {

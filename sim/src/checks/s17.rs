@@ -22,6 +22,7 @@ impl Check for Lanes {
     const NAME: &'static str = "S17";
     const CLAIM: &'static str = "a tenure has one store operation in flight and one range in hand, a process no more decisions than lanes";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Commanded { who, command } => self.commanded(*who, command, truth),

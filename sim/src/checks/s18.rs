@@ -1,7 +1,5 @@
 //! S18, budgets: three attempts, short waits between them, and twenty seconds for all of it.
 
-use std::collections::BTreeMap;
-
 use amends_core::ids::{Partition, TenureId};
 use amends_core::lifecycle::command::{Command, Timer};
 use amends_core::lifecycle::event::{Event, Failure, PollFailure, ProcessFailure};
@@ -9,6 +7,7 @@ use amends_core::lifecycle::event::{Event, Failure, PollFailure, ProcessFailure}
 use super::due::Due;
 use super::{Check, Verdict};
 use crate::fact::{Fact, Op};
+use crate::few::Few;
 use crate::life::Life;
 use crate::truth::{Tenancy, Truth};
 
@@ -24,7 +23,7 @@ const AT_LEAST_MS: u64 = 40;
 /// What each tenure has spent.
 #[derive(Default)]
 pub struct Budgets {
-    spent: BTreeMap<(Life, Partition), Spent>,
+    spent: Few<(Life, Partition), Spent>,
     due: Due<(Life, Partition)>,
 }
 
@@ -52,6 +51,7 @@ impl Check for Budgets {
     const NAME: &'static str = "S18";
     const CLAIM: &'static str = "an operation has three attempts with short waits between them, and everything of one budget ends in 20 s";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Delivered { who, event } => self.delivered(*who, event, truth),

@@ -1,7 +1,5 @@
 //! S19, the rebalance gate: every ticket comes back once, and every callback is answered once, in time, with none out.
 
-use std::collections::BTreeMap;
-
 use amends_core::ids::{RebalanceId, TenureId};
 use amends_core::lifecycle::command::{Command, Timer};
 use amends_core::lifecycle::event::Event;
@@ -9,6 +7,7 @@ use amends_core::lifecycle::event::Event;
 use super::due::Due;
 use super::{Check, Verdict};
 use crate::fact::Fact;
+use crate::few::Few;
 use crate::life::Life;
 use crate::truth::{Process, Truth};
 
@@ -19,7 +18,7 @@ const LATE_MS: u64 = 500;
 /// The callbacks that wait, and the tickets that must be back when the step is over.
 #[derive(Default)]
 pub struct Gate {
-    waiting: BTreeMap<Life, Waiting>,
+    waiting: Few<Life, Waiting>,
     due: Due<Life>,
     /// Whose ticket the step must give back.
     owing: Option<TenureId>,
@@ -42,6 +41,7 @@ impl Check for Gate {
     const NAME: &'static str = "S19";
     const CLAIM: &'static str = "every answered poll gives its ticket back once, and every callback is answered once within 20 s, with none out";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Delivered { who, event } => self.delivered(*who, event, truth),

@@ -15,6 +15,7 @@ impl Check for Atomicity {
     const CLAIM: &'static str =
         "effects, outbox and frontier of a decision commit together, and nothing else moves a frontier";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, _: &Truth) -> Verdict {
         let Fact::Committed(commit) = fact else { return Ok(()) };
         let Commit { tx, partition, before, after, decided, .. } = commit;

@@ -1,20 +1,19 @@
 //! S21, the honest log: what an answer of the store claims is so.
 
-use std::collections::BTreeMap;
-
 use amends_core::ids::{Frontier, TenureId, Token};
 use amends_core::lifecycle::command::Command;
 use amends_core::lifecycle::event::Event;
 
 use super::{Check, Verdict};
 use crate::fact::{Commit, Fact, Ghost, Op, Row, TxId};
+use crate::few::Few;
 use crate::life::Life;
 use crate::truth::Truth;
 
 /// The last attempt of each tenure.
 #[derive(Default)]
 pub struct HonestLog {
-    attempts: BTreeMap<(Life, TenureId), Attempt>,
+    attempts: Few<(Life, TenureId), Attempt>,
 }
 
 /// What became of an attempt at the store.
@@ -32,6 +31,7 @@ impl Check for HonestLog {
     const NAME: &'static str = "S21";
     const CLAIM: &'static str = "acknowledged means committed, fenced and failed mean not committed by this attempt, each attempt has one answer";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Commanded { who, command } => {

@@ -17,6 +17,7 @@ impl Check for ReadCommitted {
     const CLAIM: &'static str =
         "only committed records are decided, and a gap is passed by the commit of the record behind it";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         let commit = match fact {
             Fact::LogChanged { change: LogChange::HoleAt(_), .. } => {

@@ -1,20 +1,19 @@
 //! S23, totality: every visible record gets its decision, however malformed it is and whatever PostgreSQL says of it.
 
-use std::collections::BTreeMap;
-
 use amends_core::ids::{Offset, TenureId};
 use amends_core::lifecycle::command::{Command, Range};
 use amends_core::lifecycle::event::{Event, ProcessFailure};
 
 use super::{Check, Verdict};
 use crate::fact::{Commit, Fact};
+use crate::few::Few;
 use crate::life::Life;
 use crate::truth::Truth;
 
 /// What each tenure sent last, and which ranges were refused for their data.
 #[derive(Default)]
 pub struct Totality {
-    sent: BTreeMap<(Life, TenureId), Sent>,
+    sent: Few<(Life, TenureId), Sent>,
 }
 
 struct Sent {
@@ -29,6 +28,7 @@ impl Check for Totality {
     const CLAIM: &'static str =
         "no record stops the stream or is passed over: each is decided, and progress is made";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Committed(commit) => passed_over(commit, truth),

@@ -20,6 +20,7 @@ impl Check for Versions {
     const CLAIM: &'static str =
         "a position's envelopes have the versions 1, 2, 3 and so on, as many as decisions with output";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Forgot { .. } => {

@@ -1,7 +1,5 @@
 //! S27, exit truth: who ends well leaves nothing open, and who leaves something open says what.
 
-use std::collections::BTreeMap;
-
 use amends_core::ids::{Partition, TenureId};
 use amends_core::lifecycle::command::Command;
 use amends_core::lifecycle::event::Event;
@@ -9,6 +7,7 @@ use amends_core::lifecycle::stop::StopReason;
 
 use super::{Check, Verdict};
 use crate::fact::{Fact, Op};
+use crate::few::Few;
 use crate::life::Life;
 use crate::truth::Truth;
 
@@ -16,13 +15,14 @@ use crate::truth::Truth;
 #[derive(Default)]
 pub struct ExitTruth {
     /// The newest tenure of the partition whose outcome is open.
-    open: BTreeMap<(Life, Partition), u32>,
+    open: Few<(Life, Partition), u32>,
 }
 
 impl Check for ExitTruth {
     const NAME: &'static str = "S27";
     const CLAIM: &'static str = "an orderly end leaves nothing in flight or open, and an unresolved one names partition, range and epoch";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Delivered { who, event } => {

@@ -1,15 +1,14 @@
 //! S28, lock first: nothing that can commit is sent before the answer of the row's lock was read.
 
-use std::collections::BTreeMap;
-
 use super::{Check, Verdict};
 use crate::fact::{Fact, Op, TxId};
+use crate::few::Few;
 use crate::truth::Truth;
 
 /// How far each transaction of a worker is.
 #[derive(Default)]
 pub struct LockFirst {
-    stages: BTreeMap<TxId, Stage>,
+    stages: Few<TxId, Stage>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,10 +24,11 @@ impl Check for LockFirst {
     const NAME: &'static str = "S28";
     const CLAIM: &'static str = "the answer of the row's lock is read before COMMIT is sent";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, _: &Truth) -> Verdict {
         match fact {
             Fact::Locked { tx, ghost: Some(ghost), .. } if ghost.op != Op::Observe => {
-                self.stages.entry(*tx).or_insert(Stage::Locked);
+                self.stages.or_insert_with(*tx, || Stage::Locked);
             }
             Fact::LockAnswered { tx } => {
                 if let Some(stage @ Stage::Locked) = self.stages.get_mut(tx) {
@@ -36,7 +36,7 @@ impl Check for LockFirst {
                 }
             }
             Fact::CommitSent { tx } => {
-                let stage = self.stages.entry(*tx).or_insert(Stage::SentEarly);
+                let stage = self.stages.or_insert_with(*tx, || Stage::SentEarly);
                 *stage = match *stage {
                     Stage::Answered => Stage::Sent,
                     Stage::Locked | Stage::SentEarly => Stage::SentEarly,

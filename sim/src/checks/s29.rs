@@ -17,6 +17,7 @@ impl Check for OneGroup {
     const CLAIM: &'static str =
         "all members of a group work for one namespace UUID, and all of that UUID are in one group";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, _: &Truth) -> Verdict {
         let Fact::Joined { who, group, namespace } = fact else { return Ok(()) };
         if let Some(known) = self.namespaces.get(*group) {

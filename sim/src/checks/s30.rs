@@ -1,6 +1,5 @@
 //! S30, bounds before a gap: a gap is believed only when bounds that were asked for after its poll allow it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use amends_core::ids::TenureId;
@@ -10,19 +9,21 @@ use amends_core::source::boundary::{Bounds, TopicSight};
 
 use super::{Check, Verdict};
 use crate::fact::Fact;
+use crate::few::Few;
 use crate::life::Life;
 use crate::truth::Truth;
 
 /// The last bounds that each process was shown of the declared topic, with every log in them.
 #[derive(Default)]
 pub struct GapsChecked {
-    shown: BTreeMap<Life, (u64, Arc<Bounds>)>,
+    shown: Few<Life, (u64, Arc<Bounds>)>,
 }
 
 impl Check for GapsChecked {
     const NAME: &'static str = "S30";
     const CLAIM: &'static str = "a range with a gap is decided only after bounds whose request was sent after the poll that returned it";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Delivered { who, event: Event::Checked { check, sight } } => {

@@ -30,6 +30,7 @@ impl Check for Rejoins {
     const CLAIM: &'static str =
         "a retired tenure whose assignment stands is followed by a rejoin within 20 s and its wait";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Delivered { who, event } => {

@@ -19,6 +19,7 @@ impl Check for Values {
     const NAME: &'static str = "S32";
     const CLAIM: &'static str = "evidence, positions and outbox equal the oracle's at every commit";
 
+    #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Declared(config) => self.oracle = Some(Oracle::new((*config).clone())),

@@ -10,7 +10,7 @@ use clap::Args;
 #[command(after_help = "Example:\n  cargo sim contract --live postgres://amends:…@127.0.0.1:15432/amends")]
 pub(crate) struct Contract {
     /// The real server; each case gets a database of its own there, which is dropped
-    #[arg(long, value_name = "URL", env = "AMENDS_CONTRACT_URL", hide_env_values = true)]
+    #[arg(long, value_name = "URL")]
     live: Option<String>,
     /// Keep what the real server answers
     #[arg(long, requires = "live")]

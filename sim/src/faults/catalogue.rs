@@ -24,10 +24,16 @@ pub struct Entry {
 }
 
 impl Fault {
+    /// Its place in the catalogue, from 0.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self as usize - 1
+    }
+
     /// Its row in the catalogue.
     #[must_use]
     pub fn entry(self) -> &'static Entry {
-        &CATALOGUE[self as usize - 1]
+        &CATALOGUE[self.index()]
     }
 }
 

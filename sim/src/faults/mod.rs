@@ -4,8 +4,6 @@
 //! (a process is paused, a topic is recreated). Every decision depends on the seed, the fault, and how many
 //! opportunities for it came before, and on nothing else: one fault more or less moves no other.
 
-use std::collections::BTreeMap;
-
 use crate::life::Life;
 
 mod catalogue;
@@ -65,10 +63,11 @@ impl Place {
 #[derive(Clone, Debug)]
 pub struct Faults {
     seed: u64,
-    knobs: BTreeMap<Fault, Knob>,
+    /// By the faults' places in the catalogue.
+    knobs: Vec<Option<Knob>>,
     orders: Vec<Order>,
     /// Opportunities so far.
-    counted: BTreeMap<Fault, u32>,
+    counted: [u32; CATALOGUE.len()],
     /// What struck, in order: the world's decisions, from which it can be played again whatever the rates are.
     struck: Vec<Pick>,
     is_wild: bool,
@@ -78,11 +77,15 @@ impl Faults {
     /// The decisions of a schedule.
     #[must_use]
     pub fn new(schedule: &Schedule) -> Self {
+        let mut knobs = vec![None; CATALOGUE.len()];
+        for (fault, knob) in &schedule.strikes {
+            knobs[fault.index()] = Some(knob.clone());
+        }
         Self {
             seed: schedule.seed,
-            knobs: schedule.strikes.clone(),
+            knobs,
             orders: Vec::new(),
-            counted: BTreeMap::new(),
+            counted: [0; CATALOGUE.len()],
             struck: Vec::new(),
             is_wild: true,
         }
@@ -121,8 +124,8 @@ impl Faults {
     }
 
     fn drawn(&mut self, fault: Fault) -> Option<Strike> {
-        let knob = self.knobs.get(&fault)?;
-        let nth = self.counted.entry(fault).or_insert(0);
+        let knob = self.knobs[fault.index()].as_ref()?;
+        let nth = &mut self.counted[fault.index()];
         *nth += 1;
         let nth = *nth;
         let strike = if let Some(picks) = &knob.picks {

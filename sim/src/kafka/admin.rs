@@ -141,7 +141,7 @@ impl Kafka {
     pub fn lose_leader(&mut self, ground: &mut Ground, partition: Partition, ms: u64) {
         let until = ground.now() + ms;
         self.topic.lose_leader(partition, until);
-        self.agenda.plan(until, Due::Broker(Turn::LeaderBack { partition }));
+        self.agenda.at(until, Due::Broker(Turn::LeaderBack { partition }));
     }
 
     /// Brokers hear nothing new for so many milliseconds: checks are answered as of now.
@@ -188,7 +188,7 @@ impl Kafka {
     /// Members see with their next metadata that the partitions are other ones.
     fn plan_rebalance(&mut self, ground: &mut Ground) {
         let wait = ground.pace.wait(Wait::Callback, Actor::Kafka);
-        self.agenda.plan(ground.now() + wait, Due::Broker(Turn::Rebalance));
+        self.agenda.at(ground.now() + wait, Due::Broker(Turn::Rebalance));
     }
 }
 

@@ -188,7 +188,7 @@ impl Kafka {
             for (lane, poll) in lanes.filter_map(|lane| Some((lane, lane.waiting?))) {
                 let wait = ground.pace.wait(Wait::Poll, Actor::Worker(client.who.worker));
                 let step = Step::Serve { tenure: lane.tenure, ask: poll.ask };
-                self.agenda.plan((now + wait).min(poll.deadline), super::Due::Client(id, step));
+                self.agenda.at((now + wait).min(poll.deadline), super::Due::Client(id, step));
             }
         }
     }

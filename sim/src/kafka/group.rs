@@ -125,7 +125,7 @@ impl Kafka {
     /// Everybody who has not joined the round is to hear of it.
     fn call(&mut self, ground: &mut Ground, round: u32) {
         let at = ground.now() + REBALANCE_TIMEOUT_MS;
-        self.agenda.plan(at, Due::Broker(Turn::RoundOver { round }));
+        self.agenda.at(at, Due::Broker(Turn::RoundOver { round }));
         for index in 0..self.group.seats.len() {
             let seat = &self.group.seats[index];
             if !seat.has_joined {
@@ -194,7 +194,7 @@ impl Kafka {
         ground.chronicle.line(format_args!("group: generation {generation} has {members} members"));
         for seat in &self.group.seats {
             let wait = ground.pace.wait(Wait::Callback, Actor::Kafka).min(HEARTBEAT_MS);
-            self.agenda.plan(now + wait, Due::Client(seat.client, Step::Sync { generation }));
+            self.agenda.at(now + wait, Due::Client(seat.client, Step::Sync { generation }));
         }
     }
 
@@ -229,6 +229,6 @@ impl Kafka {
         let silence = client.silence;
         let since_heartbeat = ground.pace.wait(Wait::Callback, Actor::Kafka).min(HEARTBEAT_MS);
         let at = ground.now() + self.session_timeout_ms.saturating_sub(since_heartbeat);
-        self.agenda.plan(at, Due::Broker(Turn::SessionOver { client: id, silence }));
+        self.agenda.at(at, Due::Broker(Turn::SessionOver { client: id, silence }));
     }
 }

@@ -47,7 +47,7 @@ impl Kafka {
                 struck(ground, fault, format_args!("a transaction of partition {partition} hangs"));
                 self.open_transaction(ground, partition, 1);
                 let over = Turn::TransactionOver { partition, is_committed: severity % 2 == 1 };
-                self.agenda.plan(ground.now() + severity, Due::Broker(over));
+                self.agenda.at(ground.now() + severity, Due::Broker(over));
             }
             Fault::TruncatedAndRegrown => {
                 let Some(log) = self.log(ground, partition) else { return true };
@@ -73,7 +73,7 @@ impl Kafka {
         if self.rebalance(ground, Some(Fault::ReassignedAtOnce)) {
             let at = ground.now() + between_ms;
             self.group.delay_until(at);
-            self.agenda.plan(at, Due::Broker(Turn::Settle));
+            self.agenda.at(at, Due::Broker(Turn::Settle));
         }
     }
 
@@ -85,7 +85,7 @@ impl Kafka {
         self.rebalance(ground, Some(Fault::RebalanceStorm));
         let now = ground.now();
         let period_ms = 100 + mix(now, left) % 9_900;
-        self.agenda.plan(now + period_ms, Due::Broker(Turn::Storm { left: left - 1 }));
+        self.agenda.at(now + period_ms, Due::Broker(Turn::Storm { left: left - 1 }));
     }
 
     /// F19: the client is not served; after the poll interval it is out.
@@ -98,8 +98,8 @@ impl Kafka {
         let what = format_args!("the client of {who} is not served for {ms} ms");
         ground.chronicle.struck(Fault::PollThreadStarved, Some(who), what);
         let now = ground.now();
-        self.agenda.plan(now + REBALANCE_TIMEOUT_MS, Due::Broker(Turn::PollIntervalOver { client }));
-        self.agenda.plan(now + ms, Due::Broker(Turn::Served { client }));
+        self.agenda.at(now + REBALANCE_TIMEOUT_MS, Due::Broker(Turn::PollIntervalOver { client }));
+        self.agenda.at(now + ms, Due::Broker(Turn::Served { client }));
     }
 
     pub(super) fn poll_interval_over(&mut self, ground: &mut Ground, id: ClientId) {

@@ -10,13 +10,13 @@ use amends_core::lifecycle::command::{CheckId, CheckParts, Command};
 use amends_core::lifecycle::event::{Event, Failure};
 use amends_core::source::boundary::Sight;
 
+use crate::agenda::Agenda;
 use crate::faults::Shape;
 use crate::ground::Ground;
 use crate::life::Life;
 use crate::pace::{Actor, Wait};
 
 mod admin;
-mod agenda;
 mod callback;
 mod client;
 mod fetch;
@@ -24,7 +24,6 @@ mod group;
 mod incident;
 mod topic;
 
-use agenda::Agenda;
 use callback::Callback;
 use client::{Client, ClientId};
 use group::Group;
@@ -116,7 +115,7 @@ impl Kafka {
     #[must_use]
     pub fn new(shape: &Shape, declared: Incarnation, ground: &mut Ground) -> Self {
         let mut kafka = Self {
-            agenda: Agenda::new(),
+            agenda: Agenda::default(),
             clients: Vec::new(),
             group: Group::default(),
             topic: Topic::new(declared, shape.partitions),
@@ -174,7 +173,7 @@ impl Kafka {
     fn check(&mut self, ground: &mut Ground, client: ClientId, check: CheckId, parts: CheckParts) {
         let (now, wait) = (ground.now(), ground.pace.wait(Wait::Check, Actor::Kafka));
         let sample = Turn::Sample { client, check, parts, answer_at: now + wait };
-        self.agenda.plan(now + wait / 2, Due::Broker(sample));
+        self.agenda.at(now + wait / 2, Due::Broker(sample));
     }
 
     /// A process dies, or is over: its client says nothing more, and leaves no group.
@@ -227,7 +226,7 @@ impl Kafka {
 
     /// Lets everything happen that is due by the ground's time; what reducers are to be told is appended.
     pub fn advance(&mut self, ground: &mut Ground, told: &mut Vec<Told>) {
-        while let Some(due) = self.agenda.pop_due(ground.now()) {
+        while let Some(due) = self.agenda.take(ground.now()) {
             match due {
                 Due::Client(id, step) => {
                     let client = &self.clients[id];
@@ -334,7 +333,7 @@ impl Kafka {
     }
 
     fn plan(&mut self, at: u64, id: ClientId, step: Step) {
-        self.agenda.plan(at, Due::Client(id, step));
+        self.agenda.at(at, Due::Client(id, step));
     }
 }
 

@@ -228,7 +228,7 @@ async fn publish(shared: Shared, seed: u64) {
         let missing = shared.with(|world, ground| {
             let truth = &ground.chronicle.truth;
             let (mut missing, mut told) = (Vec::new(), Vec::new());
-            for ((incarnation, partition), log) in &truth.logs {
+            for ((incarnation, partition), log) in truth.logs.iter() {
                 let name = LogName { incarnation: *incarnation, partition: *partition, cuts: log.cuts() };
                 let from = publisher.published(name);
                 let offsets = (from.0..log.end().0).map(amends_core::ids::Offset);

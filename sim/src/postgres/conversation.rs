@@ -1,7 +1,7 @@
 //! Knows how a session works through what its client sends: in order, one statement at a time, errors up to the next
 //! Sync.
 
-use super::agenda::Due;
+use super::due::Due;
 use super::frontend::Message;
 use super::lies::Lie;
 use super::refusal::{Halt, Refusal};

@@ -1,6 +1,6 @@
 //! Knows what befalls the server itself at its time: foreign hands on a row, failovers, and the end of all of it.
 
-use super::agenda::Due;
+use super::due::Due;
 use super::locks::Key;
 use super::refusal::Refusal;
 use super::rows::Partition;
@@ -59,7 +59,7 @@ impl Server {
     pub(super) fn heal(&mut self, ground: &mut Ground) {
         self.lies.heal();
         self.closed_until_ms = 0;
-        self.agenda.call_off_failovers();
+        self.agenda.retain(|due| !matches!(due, Due::FailOver { .. }));
         for session in self.sessions.values_mut() {
             session.forced_statement_ms = None;
         }

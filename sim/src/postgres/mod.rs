@@ -27,9 +27,9 @@ use crate::life::Life;
 use crate::pace::{Actor, Wait};
 use crate::plant::Sql;
 
-mod agenda;
 mod answer;
 mod conversation;
+mod due;
 mod dump;
 pub mod env;
 mod frontend;

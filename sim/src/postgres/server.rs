@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use uuid::{Builder, Uuid};
 
-use super::agenda::{Agenda, Due};
+use super::due::Due;
 use super::lies::Lies;
 use super::locks::Locks;
 use super::refusal::Refusal;
@@ -12,6 +12,7 @@ use super::session::{Cause, Session, SessionId};
 use super::tables::{Tables, Undo};
 use super::wire::Wire;
 use super::xids::Xids;
+use crate::agenda::Agenda;
 use crate::fact::TxId;
 use crate::faults::mix;
 use crate::ground::Ground;
@@ -24,7 +25,7 @@ const CONNECTION_CHECK_MS: u64 = 1_000;
 /// The server, its wires, and what is on its way.
 #[derive(Default)]
 pub(super) struct Server {
-    pub(super) agenda: Agenda,
+    pub(super) agenda: Agenda<Due>,
     pub(super) wires: BTreeMap<SessionId, Wire>,
     pub(super) sessions: BTreeMap<SessionId, Session>,
     pub(super) tables: Tables,

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use amends_core::ids::{Frontier, Token};
 use bytes::Bytes;
 
-use super::agenda::Appointment;
 use super::answer::{Answers, Readiness};
 use super::incidents::Hand;
 use super::locks::Key;
@@ -14,6 +13,7 @@ use super::statement::Statement;
 use super::tables::{PartitionKey, Tables};
 use super::talk::Sent;
 use super::value::{Instant, Text};
+use crate::agenda::Appointment;
 use crate::fact::{Ghost, TxId};
 use crate::faults::Fault;
 use crate::life::Life;

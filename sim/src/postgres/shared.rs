@@ -29,9 +29,9 @@ impl Shared {
         if let Some(time) = TimeHandle::try_current() {
             ground.advance_to(elapsed_ms(&time));
         }
-        let before = server.agenda.next_ms();
+        let before = server.agenda.next_due();
         let result = with(&mut server, &mut ground);
-        if server.agenda.next_ms().is_some_and(|next| before.is_none_or(|before| next < before)) {
+        if server.agenda.next_due().is_some_and(|next| before.is_none_or(|before| next < before)) {
             self.bell.notify_one();
         }
         result
@@ -42,7 +42,7 @@ impl Shared {
         loop {
             let next = self.enter(|server, ground| {
                 server.advance(ground);
-                server.agenda.next_ms()
+                server.agenda.next_due()
             });
             let rung = self.bell.notified();
             match next {

@@ -2,8 +2,8 @@
 
 use amends_core::ids::{Offset, Partition};
 
-use super::agenda::Due;
 use super::conversation::ABORTED_BEFORE;
+use super::due::Due;
 use super::lies::Lie;
 use super::locks::Key;
 use super::refusal::{Halt, Refusal};

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::agenda::Due;
+use super::due::Due;
 use super::frontend::Decoder;
 use super::lies::Loss;
 use super::server::Server;

@@ -1,7 +1,7 @@
 //! Knows what is so in a world: logs, rows, commits, and who was told what. Kept from facts alone, and told to nobody
 //! but the checks.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use amends_core::ids::{Frontier, Incarnation, Offset, Partition, TenureId};
@@ -11,6 +11,7 @@ use amends_core::source::boundary::{Sight, TopicSight};
 
 use crate::fact::{Commit, Fact, Row};
 use crate::faults::Fault;
+use crate::few::Few;
 use crate::life::Life;
 
 mod log;
@@ -41,25 +42,23 @@ pub struct Truth {
     /// Its configuration is what a ledger needs.
     pub is_configured: bool,
     /// Every log that ever was.
-    pub logs: BTreeMap<(Incarnation, Partition), Log>,
+    pub logs: Few<(Incarnation, Partition), Log>,
     /// Each partition's row.
-    pub rows: BTreeMap<Partition, Row>,
+    pub rows: Few<Partition, Row>,
     /// The surviving commits, in their order.
     pub commits: Vec<Commit>,
     /// How often commits were forgotten.
     pub failovers: u32,
     /// The step at which a commit of each partition was last forgotten.
-    forgotten: BTreeMap<Partition, u64>,
+    forgotten: Few<Partition, u64>,
     /// The step at which another topic took the declared one's name.
     recreated: Option<u64>,
     /// Every process that ever began.
-    pub processes: BTreeMap<Life, Process>,
+    pub processes: Few<Life, Process>,
     /// Since when the faults are over.
     pub healed_at: Option<u64>,
     /// Which faults struck, and how often.
     pub struck: BTreeMap<Fault, u32>,
-    /// What happened that a campaign must have seen.
-    pub seen: BTreeSet<&'static str>,
 }
 
 impl Truth {
@@ -80,12 +79,11 @@ impl Truth {
             rows: all().map(|partition| (partition, Row::default())).collect(),
             commits: Vec::new(),
             failovers: 0,
-            forgotten: BTreeMap::new(),
+            forgotten: Few::default(),
             recreated: None,
-            processes: BTreeMap::new(),
+            processes: Few::default(),
             healed_at: None,
             struck: BTreeMap::new(),
-            seen: BTreeSet::new(),
         }
     }
 
@@ -183,11 +181,6 @@ impl Truth {
         of.flat_map(|(index, commit)| commit.decided.iter().map(move |offset| (index, *offset)))
     }
 
-    /// Remembers that something happened which a campaign must have seen.
-    pub fn saw(&mut self, what: &'static str) {
-        self.seen.insert(what);
-    }
-
     /// Takes a fact in. The checks have seen it before.
     pub fn take(&mut self, fact: &Fact<'_>) {
         self.step += 1;
@@ -219,10 +212,10 @@ impl Truth {
             }
             Fact::Forgot { commits } => self.forget(*commits),
             Fact::Appended { incarnation, partition, first, entries } => {
-                self.logs.entry((*incarnation, *partition)).or_default().append(*first, entries);
+                self.logs.or_default((*incarnation, *partition)).append(*first, entries);
             }
             Fact::LogChanged { incarnation, partition, change } => {
-                self.logs.entry((*incarnation, *partition)).or_default().change(*change);
+                self.logs.or_default((*incarnation, *partition)).change(*change);
             }
             Fact::Recreated { incarnation, partitions } => {
                 (self.current, self.current_partitions) = (*incarnation, *partitions);

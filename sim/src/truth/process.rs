@@ -1,6 +1,5 @@
 //! Knows what one process was told and what it asked for, and which tenures it was given.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use amends_core::ids::{Partition, RebalanceId, TenureId};
@@ -10,12 +9,13 @@ use amends_core::lifecycle::stop::StopReason;
 use amends_core::source::boundary::Bounds;
 
 use super::tenancy::{Own, Tenancy};
+use crate::few::Few;
 
 /// One process.
 #[derive(Clone, Debug, Default)]
 pub struct Process {
     /// Every tenure that it was given.
-    pub tenancies: BTreeMap<TenureId, Tenancy>,
+    pub tenancies: Few<TenureId, Tenancy>,
     /// Stands still since.
     pub frozen_since: Option<u64>,
     /// Died.
@@ -41,7 +41,7 @@ pub struct Process {
     /// It was shown the declared topic by a broker that should have known of another one: what it decides from now on
     /// cannot be told from what is right.
     pub is_misled: bool,
-    numbers: BTreeMap<Partition, u32>,
+    numbers: Few<Partition, u32>,
 }
 
 impl Process {
@@ -87,7 +87,7 @@ impl Process {
     }
 
     fn revoke(&mut self, rebalance: RebalanceId, partitions: &[Partition]) {
-        for (id, tenancy) in &mut self.tenancies {
+        for (id, tenancy) in self.tenancies.iter_mut() {
             if partitions.contains(&id.partition) && matches!(tenancy.own, Own::Assigned | Own::Cancelled) {
                 (tenancy.own, tenancy.revoked_by) = (Own::Revoked, Some(rebalance));
             }
@@ -110,7 +110,7 @@ impl Process {
                     return;
                 }
                 for partition in partitions {
-                    let number = self.numbers.entry(*partition).or_insert(0);
+                    let number = self.numbers.or_default(*partition);
                     *number += 1;
                     let id = TenureId { partition: *partition, number: *number };
                     self.tenancies.insert(id, Tenancy::new(*rebalance, now, step));

@@ -1,13 +1,14 @@
 //! Knows who holds each partition's row, and who waits for it in which order.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
+use crate::few::Few;
 use amends_core::ids::Partition;
 
 /// The row locks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Locks {
-    rows: BTreeMap<Partition, Row>,
+    rows: Few<Partition, Row>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -19,7 +20,7 @@ struct Row {
 impl Locks {
     /// Asks for a row; true when it is got at once.
     pub(super) fn ask(&mut self, partition: Partition, op: u64) -> bool {
-        let row = self.rows.entry(partition).or_default();
+        let row = self.rows.or_default(partition);
         if row.holder.is_none() && row.waiting.is_empty() {
             row.holder = Some(op);
             true

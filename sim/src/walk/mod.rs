@@ -1,7 +1,6 @@
 //! Knows tier A: core alone in a discrete-event loop, by the ten thousand a second. No task, no wire, no row of a ledger;
 //! the store is its outcomes under a row lock.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use amends_core::driver::{self, Driver};
@@ -10,6 +9,7 @@ use amends_core::journal::Step;
 use amends_core::lifecycle::command::Command;
 
 use crate::faults::Schedule;
+use crate::few::Few;
 use crate::ground::Ground;
 use crate::life::Life;
 use crate::plant::Defect;
@@ -31,7 +31,7 @@ pub struct Walk {
     ground: Ground,
     world: World,
     store: Store,
-    drivers: BTreeMap<Life, Driver>,
+    drivers: Few<Life, Driver>,
     happenings: Vec<Happening>,
     planted: Option<Planted>,
 }
@@ -47,7 +47,7 @@ impl Walk {
     /// A world before anything happened.
     #[must_use]
     pub fn of(world: World, ground: Ground) -> Self {
-        let (drivers, happenings) = (BTreeMap::new(), Vec::new());
+        let (drivers, happenings) = (Few::default(), Vec::new());
         Self { ground, world, store: Store::default(), drivers, happenings, planted: None }
     }
 

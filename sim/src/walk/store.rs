@@ -1,6 +1,6 @@
 //! Knows what becomes of each operation of the store: whether it gets the row, whether it commits, whether anybody hears.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use amends_core::ids::{Partition, TenureId};
 use amends_core::lifecycle::command::Command;
@@ -8,13 +8,15 @@ use amends_core::lifecycle::event::{Event, Failure, ProcessFailure};
 
 use super::locks::Locks;
 use super::operation::{Client, Operation, Server, Work};
+use crate::agenda::Agenda;
 use crate::fact::{Fact, Ghost, Op, TxId};
 use crate::faults::{Fault, Place};
+use crate::few::Few;
 use crate::ground::Ground;
 use crate::life::Life;
 use crate::pace::{Actor, Wait};
 use crate::plant::Sql;
-use crate::world::{Agenda, Happening, World};
+use crate::world::{Happening, World};
 
 /// The waits of a worker's transaction, as the store sets them.
 const ATTEMPT_MS: u64 = 6_000;
@@ -26,7 +28,7 @@ const CANCEL_MS: u64 = 1_500;
 /// PostgreSQL as tier A sees it.
 #[derive(Default)]
 pub(super) struct Store {
-    pub(super) operations: BTreeMap<u64, Operation>,
+    pub(super) operations: Few<u64, Operation>,
     pub(super) locks: Locks,
     pub(super) agenda: Agenda<(u64, Next)>,
     began: u64,
@@ -107,9 +109,10 @@ impl Store {
         let place = Place::of(who, tenure.partition.0);
         let mut wait = ground.pace.wait(Wait::Wire, Actor::Worker(who.worker));
         if let Some(failure) = self.refuse(ground, who, place, op) {
-            let operation = &self.operations[&id];
-            let event = operation.failed(tenure, failure);
-            self.agenda.at(now + wait, (id, Next::Reply(event)));
+            if let Some(operation) = self.operations.get(&id) {
+                let event = operation.failed(tenure, failure);
+                self.agenda.at(now + wait, (id, Next::Reply(event)));
+            }
             return;
         }
         let late = if op == Op::Claim { Fault::OrphanClaim } else { Fault::BytesDelayed };
@@ -189,7 +192,8 @@ impl Store {
         // A process that stands still reads nothing and gives nothing up.
         let is_client = matches!(next, Next::Read | Next::Reply(_) | Next::Deadline | Next::Cancelled);
         if is_client && operation.ghost.is_some_and(|ghost| world.processes().is_frozen(ghost.who)) {
-            return self.agenda.at(now + 100, (id, next));
+            self.agenda.at(now + 100, (id, next));
+            return;
         }
         match next {
             Next::Arrive => {

@@ -4,7 +4,6 @@
 //! It is a machine without I/O, like the cluster inside it. Whoever runs it (`walk` or `member`) gives it what reducers
 //! ask for, moves its time on, and carries out what comes back.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use amends_core::ids::Incarnation;
@@ -13,19 +12,20 @@ use amends_core::lifecycle::command::{Command, Timer};
 use amends_core::lifecycle::event::Event;
 use amends_core::source::boundary::{Declared, Sink};
 
+use crate::agenda::Agenda;
 use crate::chronicle::Chronicle;
 use crate::fact::Fact;
 use crate::faults::{Fault, Faults, Incident, Place, Schedule};
+use crate::few::Few;
 use crate::ground::Ground;
 use crate::kafka::{Kafka, Told};
 use crate::life::Life;
 use crate::pace::{Actor, Pace, Wait};
 use crate::scenario::Scenario;
 use crate::truth::Truth;
-pub(crate) use agenda::Agenda;
+
 use story::Story;
 
-mod agenda;
 mod end;
 mod processes;
 mod story;
@@ -86,7 +86,7 @@ pub struct World {
     /// What a story asked for between two advances.
     asked: Vec<Happening>,
     /// Dies within its next transaction, and starts again after so many milliseconds.
-    doomed: BTreeMap<Life, u64>,
+    doomed: Few<Life, u64>,
     /// What happens in it, where a scenario says so; nothing else does then but what follows.
     story: Option<Story>,
 }
@@ -153,8 +153,12 @@ impl World {
             agenda,
             phase: Phase::Wild,
             told: Vec::new(),
+<<<<<<< HEAD
             asked: Vec::new(),
             doomed: BTreeMap::new(),
+=======
+            doomed: Few::default(),
+>>>>>>> h-perf
             story: None,
             schedule,
         };

@@ -1,16 +1,15 @@
 //! Knows which process of each worker lives, and what waits for one that stands still.
 
-use std::collections::BTreeMap;
-
 use amends_core::lifecycle::event::Event;
 
 use super::Happening;
+use crate::few::Few;
 use crate::life::Life;
 
 /// The newest process of each worker.
 #[derive(Clone, Debug, Default)]
 pub struct Processes {
-    newest: BTreeMap<u8, Process>,
+    newest: Few<u8, Process>,
 }
 
 #[derive(Clone, Debug)]

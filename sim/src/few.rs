@@ -1,0 +1,112 @@
+//! Knows a few things by their keys, in the order of the keys. A world has so few of each that a sorted list is faster
+//! than a tree.
+
+use std::mem;
+
+/// A map of few entries.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Few<K, V> {
+    entries: Vec<(K, V)>,
+}
+
+impl<K, V> Default for Few<K, V> {
+    fn default() -> Self {
+        Self { entries: Vec::new() }
+    }
+}
+
+impl<K: Ord, V> Few<K, V> {
+    fn find(&self, key: &K) -> Result<usize, usize> {
+        self.entries.binary_search_by(|(other, _)| other.cmp(key))
+    }
+
+    /// What the key has.
+    #[must_use]
+    pub fn get(&self, key: &K) -> Option<&V> {
+        self.find(key).ok().map(|index| &self.entries[index].1)
+    }
+
+    /// The same, to be changed.
+    pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        self.find(key).ok().map(|index| &mut self.entries[index].1)
+    }
+
+    /// What the key has; it is given this first when it has nothing.
+    pub fn or_insert_with(&mut self, key: K, make: impl FnOnce() -> V) -> &mut V {
+        let index = self.find(&key).unwrap_or_else(|index| {
+            self.entries.insert(index, (key, make()));
+            index
+        });
+        &mut self.entries[index].1
+    }
+
+    /// The same with the value that nothing was said of.
+    pub fn or_default(&mut self, key: K) -> &mut V
+    where
+        V: Default,
+    {
+        self.or_insert_with(key, V::default)
+    }
+
+    /// Gives the key a value. Returns the one that it had.
+    pub fn insert(&mut self, key: K, value: V) -> Option<V> {
+        match self.find(&key) {
+            Ok(index) => Some(mem::replace(&mut self.entries[index].1, value)),
+            Err(index) => {
+                self.entries.insert(index, (key, value));
+                None
+            }
+        }
+    }
+
+    /// Takes the key's value out.
+    pub fn remove(&mut self, key: &K) -> Option<V> {
+        self.find(key).ok().map(|index| self.entries.remove(index).1)
+    }
+
+    /// Keeps what is wanted.
+    pub fn retain(&mut self, mut is_wanted: impl FnMut(&K, &mut V) -> bool) {
+        self.entries.retain_mut(|(key, value)| is_wanted(key, value));
+    }
+
+    /// Whether there is nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// All, in the order of the keys.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&K, &V)> {
+        self.entries.iter().map(|(key, value)| (key, value))
+    }
+
+    /// The same, to be changed.
+    pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (&K, &mut V)> {
+        self.entries.iter_mut().map(|(key, value)| (&*key, value))
+    }
+
+    /// The keys, in their order.
+    pub fn keys(&self) -> impl DoubleEndedIterator<Item = &K> {
+        self.entries.iter().map(|(key, _)| key)
+    }
+
+    /// The values, in the order of their keys.
+    pub fn values(&self) -> impl DoubleEndedIterator<Item = &V> {
+        self.entries.iter().map(|(_, value)| value)
+    }
+
+    /// The same, to be changed.
+    pub fn values_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut V> {
+        self.entries.iter_mut().map(|(_, value)| value)
+    }
+}
+
+impl<K: Ord, V> FromIterator<(K, V)> for Few<K, V> {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
+        let mut few = Self::default();
+        for (key, value) in entries {
+            few.insert(key, value);
+        }
+        few
+    }
+}
