@@ -153,12 +153,8 @@ impl World {
             agenda,
             phase: Phase::Wild,
             told: Vec::new(),
-<<<<<<< HEAD
             asked: Vec::new(),
-            doomed: BTreeMap::new(),
-=======
             doomed: Few::default(),
->>>>>>> h-perf
             story: None,
             schedule,
         };
