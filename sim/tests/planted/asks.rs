@@ -64,7 +64,7 @@ pub fn gives_up_the_assignment_at_once(
 
 pub fn observes_after_the_end(_: &mut Memory, truth: &Truth, who: Life, _: &Event, commands: &mut Commands) {
     if commands.iter().any(|command| matches!(command, Command::Unassign { .. })) {
-        let process = &truth.processes[&who];
+        let Some(process) = truth.processes.get(&who) else { return };
         if let Some((tenure, _)) = process.newest(Partition(0)) {
             commands.push(Command::Observe { tenure, fresh: true, within_ms: 10_000 });
         }
@@ -276,7 +276,7 @@ pub fn rejoins_when_idle(
 ) {
     if let Event::PollEmpty { .. } = event {
         memory.times += 1;
-        let member = truth.processes[&who].member.max(1) + 1;
+        let member = truth.processes.get(&who).map_or(1, |process| process.member.max(1)) + 1;
         commands.push(Command::Rejoin { member });
     }
 }
