@@ -13,7 +13,8 @@ const WORLDS: u64 = 5;
 /// One worker decides a few records at a time, and nothing else goes wrong.
 fn calm(seed: u64) -> Schedule {
     let mut schedule = Schedule::draw(seed);
-    (schedule.strikes.clear(), schedule.incidents.clear());
+    schedule.strikes.clear();
+    schedule.incidents.clear();
     schedule.scheduler = Scheduler::Uniform;
     let shape = &mut schedule.shape;
     (shape.partitions, shape.workers, shape.records, shape.batch_records) = (1, 1, 12, 3);
