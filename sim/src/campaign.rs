@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use crate::faults::{CATALOGUE, Fault, Schedule};
-use crate::run::{Lived, Stage, Tier, examine, live};
+use crate::run::{Lived, Stage, Tier, difference, examine, live};
 use crate::sometimes::Goal;
 
 /// Every so many seeds one is lived twice, and both traces are compared.
@@ -116,22 +116,11 @@ impl Campaign {
         let lived = live(self.tier, Stage::Drawn(schedule), is_sample).map_err(|error| error.to_string())?;
         if let Some(again) = again {
             let again = live(self.tier, again, true).map_err(|error| error.to_string())?;
-            if again.trace != lived.trace {
-                return Err(format!(
-                    "two lives of one seed differ: {}",
-                    difference(&lived.trace, &again.trace)
-                ));
+            if let Some(why) = difference(&lived.trace, &again.trace) {
+                return Err(format!("two lives of one seed differ at {why}"));
             }
         }
         Ok(lived)
-    }
-}
-
-fn difference(one: &str, other: &str) -> String {
-    let differs = one.lines().zip(other.lines()).enumerate().find(|(_, (one, other))| one != other);
-    match differs {
-        Some((index, (one, other))) => format!("line {}\n  {one}\n  {other}", index + 1),
-        None => "one ends earlier".to_owned(),
     }
 }
 

@@ -22,7 +22,10 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
+    Run(cli::run::Run),
     Campaign(cli::campaign::Run),
+    #[cfg(madsim)]
+    Contract(cli::contract::Contract),
     Replay(cli::replay::ReplayFile),
 }
 
@@ -40,7 +43,10 @@ fn main() -> ExitCode {
     let Cli { one, verb } = Cli::parse();
     match verb {
         None => one.run(),
+        Some(Verb::Run(verb)) => verb.run(),
         Some(Verb::Campaign(verb)) => verb.run(),
+        #[cfg(madsim)]
+        Some(Verb::Contract(verb)) => verb.run(),
         Some(Verb::Replay(verb)) => verb.run(),
     }
 }

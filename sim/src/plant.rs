@@ -30,7 +30,8 @@ impl Defect {
     }
 }
 
-/// A defect of the store.
+/// A defect of the store. Tier A carries out those of a transaction's outcome, `SimPostgres` those of the rows, and both
+/// the last two.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Sql {
     /// The token of the row is not compared.
@@ -47,20 +48,32 @@ pub enum Sql {
     BelievesInSuccess,
     /// A lost reply is reported as a failure without effect.
     BelievesInFailure,
+    /// A failed attempt is reported as a refusal of what the records say.
+    RefusesWhatFailed,
     /// COMMIT is sent before the answer of the lock was read.
     CommitsBeforeTheLock,
+    /// No BEGIN is sent: what is written commits by itself.
+    BeginsNothing,
     /// The frontier moves to the last record instead of behind it.
     StopsOneShort,
     /// One record too few is decided, and the frontier moves behind all of them.
     SkipsTheLast,
-    /// The effects commit, and the frontier stays.
-    KeepsTheFrontier,
-    /// The frontier moves, and nothing is decided.
-    DecidesNothing,
     /// The frontier moves behind everything that lies in the log, visible or not.
     MovesBehindTheTail,
     /// What lies in a gap is decided like records.
     DecidesTheGap,
+    /// The upsert of a position that is there does nothing.
+    UpdatesNoPosition,
+    /// The upsert of a position adds one to the version that it is given.
+    RaisesTheVersionAgain,
+    /// All evidence has one code.
+    WritesOneCode,
+    /// The last envelope is left out.
+    LeavesOutAnEnvelope,
+    /// The effects commit, and the frontier stays.
+    KeepsTheFrontier,
+    /// The frontier moves, and nothing is decided.
+    DecidesNothing,
 }
 
 /// What a defect remembers within one world.
@@ -68,6 +81,4 @@ pub enum Sql {
 pub struct Memory {
     /// How often it has acted.
     pub times: u32,
-    /// Commands that it kept for later.
-    pub kept: Vec<(Life, Command)>,
 }

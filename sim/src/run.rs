@@ -45,6 +45,15 @@ pub enum Stage {
 }
 
 impl Stage {
+    /// Everything that the world is made from.
+    #[must_use]
+    pub fn schedule(&self) -> Schedule {
+        match self {
+            Self::Drawn(schedule) => schedule.clone(),
+            Self::Told(scenario, seed) => scenario.schedule(*seed),
+        }
+    }
+
     fn build(self, is_traced: bool) -> (World, Ground) {
         match self {
             Self::Drawn(schedule) => World::new(schedule, is_traced),
@@ -167,6 +176,26 @@ fn on_a_fresh_thread(stage: Stage, is_traced: bool) -> Result<Lived, FellOver> {
 #[cfg(not(madsim))]
 fn on_a_fresh_thread(_: Stage, _: bool) -> Result<Lived, FellOver> {
     Err(FellOver { why: "built without --cfg madsim".to_owned() })
+}
+
+/// Where two traces part, for people; `None` when they are the same.
+#[must_use]
+pub fn difference(one: &str, other: &str) -> Option<String> {
+    if one == other {
+        return None;
+    }
+    let (mut ones, mut others) = (one.lines(), other.lines());
+    for number in 1.. {
+        match (ones.next(), others.next()) {
+            (Some(one), Some(other)) if one == other => {}
+            (None, None) => break,
+            (one, other) => {
+                let line = |line: Option<&str>| line.unwrap_or("(nothing more)").to_owned();
+                return Some(format!("line {number}:\n  {}\n  {}", line(one), line(other)));
+            }
+        }
+    }
+    Some("in how its lines end".to_owned())
 }
 
 fn left_of(world: &World, ground: &Ground) -> Lived {

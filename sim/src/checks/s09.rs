@@ -45,10 +45,8 @@ fn against(event: &Event, tenancy: &Tenancy) -> Option<&'static str> {
     match event {
         Event::Fenced { .. } => Some("was fenced"),
         Event::Moved { .. } => Some("found its frontier moved"),
-        // After a lost claim any row is right: it is claimed afresh.
-        Event::Observed { token, frontier, .. }
-            if tenancy.claimed.is_some() && tenancy.open != Some(Op::Claim) =>
-        {
+        // Before a claim was answered any row is right: it is claimed afresh.
+        Event::Observed { token, frontier, .. } if tenancy.claimed.is_some() => {
             if *token != tenancy.claimed {
                 return Some("read another token");
             }

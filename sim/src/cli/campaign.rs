@@ -20,7 +20,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "A..B", value_parser = seeds)]
     seeds: Range<u64>,
     /// How much of production runs in each world
-    #[arg(long, value_enum, default_value_t = Tier::A)]
+    #[arg(long, value_enum, default_value_t = Tier::B)]
     tier: Tier,
     /// How many worlds side by side [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]

@@ -1,10 +1,14 @@
 //! `cargo sim --seed N`: one world, first in its process.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use amends_sim::faults::Schedule;
 use amends_sim::run::{Lived, Stage, Tier, live};
 use clap::Args;
+
+use super::run::{read, wrong};
 
 /// One world from one number.
 #[derive(Args)]
@@ -12,8 +16,11 @@ pub(crate) struct One {
     /// The world's number
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// The scenario that is told in it
+    #[arg(long, value_name = "FILE", requires = "seed")]
+    scenario: Option<PathBuf>,
     /// How much of production runs in it
-    #[arg(long, value_enum, default_value_t = Tier::A, requires = "seed")]
+    #[arg(long, value_enum, default_value_t = Tier::B, requires = "seed")]
     tier: Tier,
     /// Print every step
     #[arg(long, requires = "seed")]
@@ -26,12 +33,21 @@ pub(crate) struct One {
 impl One {
     pub(crate) fn run(&self) -> ExitCode {
         let Some(seed) = self.seed else { return ExitCode::from(2) };
-        let schedule = Schedule::draw(seed);
-        let options = serde_json::to_string_pretty(&schedule).unwrap_or_default();
+        let stage = match self.scenario.as_deref().map(read).transpose() {
+            Ok(None) => Stage::Drawn(Schedule::draw(seed)),
+            Ok(Some(scenario)) => Stage::Told(Arc::new(scenario), seed),
+            Err(why) => {
+                eprintln!("{why}");
+                return ExitCode::from(2);
+            }
+        };
         if self.json {
-            println!("{options}");
+            match serde_json::to_string_pretty(&stage.schedule()) {
+                Ok(options) => println!("{options}"),
+                Err(error) => eprintln!("could not print the schedule: {error}"),
+            }
         }
-        let lived = match live(self.tier, Stage::Drawn(schedule), true) {
+        let lived = match live(self.tier, stage, true) {
             Ok(lived) => lived,
             Err(error) => {
                 eprintln!("could not live seed {seed}: {error}");
@@ -41,19 +57,13 @@ impl One {
         if self.trace {
             print!("{}", lived.trace);
         }
-        let Lived { violation, steps, struck, .. } = lived;
-        match violation {
-            Some(violation) => {
-                println!("seed {seed}: {violation}");
-                ExitCode::FAILURE
-            }
-            None => {
-                println!(
-                    "seed {seed}: nothing broken in {steps} facts, {} kinds of fault struck",
-                    struck.len()
-                );
-                ExitCode::SUCCESS
-            }
+        let file = self.scenario.as_deref().unwrap_or(Path::new(""));
+        if let Some(why) = wrong(file, &lived) {
+            println!("seed {seed}: {why}");
+            return ExitCode::FAILURE;
         }
+        let Lived { steps, struck, .. } = lived;
+        println!("seed {seed}: nothing broken in {steps} facts, {} kinds of fault struck", struck.len());
+        ExitCode::SUCCESS
     }
 }

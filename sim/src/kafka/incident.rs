@@ -94,6 +94,9 @@ impl Kafka {
         let found = self.clients.iter().rposition(|client| client.who.worker == worker && served(client));
         let Some(client) = found else { return };
         self.clients[client].is_starved = true;
+        let who = self.clients[client].who;
+        let what = format_args!("the client of {who} is not served for {ms} ms");
+        ground.chronicle.struck(Fault::PollThreadStarved, Some(who), what);
         let now = ground.now();
         self.agenda.at(now + REBALANCE_TIMEOUT_MS, Due::Broker(Turn::PollIntervalOver { client }));
         self.agenda.at(now + ms, Due::Broker(Turn::Served { client }));
@@ -103,11 +106,7 @@ impl Kafka {
         let client = &self.clients[id];
         if client.is_starved && client.is_member() {
             let who = client.who;
-            ground.chronicle.struck(
-                Fault::PollThreadStarved,
-                Some(who),
-                format_args!("the client of {who} was not served for its poll interval"),
-            );
+            ground.chronicle.line(format_args!("the client of {who} was not served for its poll interval"));
             self.leave(ground, id);
         }
     }

@@ -116,7 +116,7 @@ impl Fetcher {
         Ok(Self { consumer: BaseConsumer::from_config(&config()).await? })
     }
 
-    /// The records at these offsets, ascending or not.
+    /// The records at these offsets, ascending or not, once all of them are there.
     pub(super) async fn fetch(&self, log: LogName, offsets: &[Offset]) -> Result<Vec<Record>, KafkaError> {
         let Some(first) = offsets.iter().min() else { return Ok(Vec::new()) };
         let topic = log.topic();
@@ -127,8 +127,7 @@ impl Fetcher {
         while !offsets.iter().all(|offset| fetched.contains_key(offset)) {
             match self.consumer.poll(None).await {
                 // What the assignment before had fetched comes first.
-                Some(message) => {
-                    let message = message?;
+                Some(Ok(message)) => {
                     if message.topic() == topic {
                         let record = Record {
                             offset: Offset(message.offset()),
@@ -138,7 +137,8 @@ impl Fetcher {
                         fetched.insert(record.offset, record);
                     }
                 }
-                None => madsim::time::sleep(AGAIN).await,
+                // Neither the record nor, perhaps, its log has been published yet.
+                Some(Err(_)) | None => madsim::time::sleep(AGAIN).await,
             }
         }
         Ok(offsets.iter().filter_map(|offset| fetched.get(offset).cloned()).collect())

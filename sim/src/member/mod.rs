@@ -18,6 +18,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use crate::fact::{Entry, Fact};
 use crate::ground::Ground;
 use crate::life::Life;
+use crate::plant::Sql;
 use crate::postgres::SimPostgres;
 use crate::records::{manifest, record};
 use crate::world::{Happening, World};
@@ -71,9 +72,15 @@ impl Member {
     /// Lives a world to its end. Must be the first thing that its thread does.
     #[must_use]
     pub fn live(world: World, ground: Ground) -> Self {
+        Self::live_planted(world, ground, &[])
+    }
+
+    /// The same with a store in it that says something wrong.
+    #[must_use]
+    pub fn live_planted(world: World, ground: Ground, defects: &'static [Sql]) -> Self {
         let seed = world.schedule().seed;
         let runtime = Runtime::with_seed_and_config(seed, madsim::Config::default());
-        runtime.block_on(conduct(world, ground))
+        runtime.block_on(conduct(world, ground, defects))
     }
 
     /// Looks at what is left of it.
@@ -84,7 +91,7 @@ impl Member {
     }
 }
 
-async fn conduct(world: World, mut ground: Ground) -> Member {
+async fn conduct(world: World, mut ground: Ground, defects: &'static [Sql]) -> Member {
     let handle = Handle::current();
     let seed = world.schedule().seed;
     let manifest =
@@ -93,7 +100,7 @@ async fn conduct(world: World, mut ground: Ground) -> Member {
     let ground = Arc::new(Mutex::new(ground));
     let shared = Shared {
         world: Arc::new(Mutex::new(world)),
-        postgres: SimPostgres::start(Arc::clone(&ground), seed),
+        postgres: SimPostgres::planted(Arc::clone(&ground), seed, defects),
         ground,
         manifest: Arc::new(manifest),
         stir: Arc::new(Notify::new()),

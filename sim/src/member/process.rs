@@ -72,6 +72,7 @@ pub(super) async fn run(shared: Shared, who: Life, told: UnboundedReceiver<Told>
             seat.records.insert(*tenure, records);
         }
         driver.deliver(env.now(), &event, &mut seat);
+        seat.shared.disturb(|world, ground| world.tell_between(ground));
         if driver.stopped().is_some() {
             return;
         }

@@ -4,7 +4,7 @@
 //! statement is carried out, over the rows and their `locks`, by `settings`, `ownership` and `ledger`. `session` is what
 //! one session remembers, `conversation` how it works through what `frontend` reads and `answer` writes, `transaction`
 //! how its work ends. `wire` is how bytes come and go, `talk` what they are about, `lies` what becomes of them, and
-//! `incidents` what befalls the server as a whole. `server` ties them by one `agenda`; [`env`] is how the production
+//! `incidents` what befalls the server as a whole, `planted` how a broken statement is carried out. `server` ties them by one `agenda`; [`env`] is how the production
 //! store reaches it.
 //!
 //! The whole server is one state without tasks of its own: one task sleeps until the next entry of the agenda. Every
@@ -25,6 +25,7 @@ use crate::faults::Incident;
 use crate::ground::Ground;
 use crate::life::Life;
 use crate::pace::{Actor, Wait};
+use crate::plant::Sql;
 
 mod answer;
 mod conversation;
@@ -37,6 +38,7 @@ mod ledger;
 mod lies;
 mod locks;
 mod ownership;
+mod planted;
 mod refusal;
 mod rows;
 mod server;
@@ -65,7 +67,14 @@ impl SimPostgres {
     /// draws by chance follows from `seed`.
     #[must_use]
     pub fn start(ground: Arc<Mutex<Ground>>, seed: u64) -> Self {
-        let shared = Arc::new(Shared::new(Server::new(seed), ground));
+        Self::planted(ground, seed, &[])
+    }
+
+    /// The same, and what is said to it is wrong in these ways.
+    #[must_use]
+    pub fn planted(ground: Arc<Mutex<Ground>>, seed: u64, defects: &'static [Sql]) -> Self {
+        let server = Server::new(seed, defects);
+        let shared = Arc::new(Shared::new(server, ground));
         let serving = Arc::clone(&shared);
         let node = Handle::current().create_node().name("postgres").build();
         node.spawn(async move { serving.serve().await });

@@ -17,6 +17,7 @@ use crate::fact::TxId;
 use crate::faults::mix;
 use crate::ground::Ground;
 use crate::life::Life;
+use crate::plant::Sql;
 
 /// How often a running statement looks whether its client is still there.
 const CONNECTION_CHECK_MS: u64 = 1_000;
@@ -37,6 +38,8 @@ pub(super) struct Server {
     pub(super) xids: Xids,
     pub(super) draws: Draws,
     pub(super) lies: Lies,
+    /// What is wrong with the statements, in a world that is to show it.
+    pub(super) defects: &'static [Sql],
     /// A failover takes so long that nobody can dial.
     pub(super) closed_until_ms: u64,
     sessions_so_far: u32,
@@ -73,8 +76,8 @@ impl Draws {
 }
 
 impl Server {
-    pub(super) fn new(seed: u64) -> Self {
-        Self { draws: Draws { seed: mix(seed, 5_432), count: 0 }, ..Self::default() }
+    pub(super) fn new(seed: u64, defects: &'static [Sql]) -> Self {
+        Self { draws: Draws { seed: mix(seed, 5_432), count: 0 }, defects, ..Self::default() }
     }
 
     /// A session that has not begun yet.

@@ -158,6 +158,9 @@ impl Server {
             tx,
         };
         let result = work.carry_out(statement, &Params(&session.bound));
+        for defect in self.defects {
+            defect.spoil(statement, &mut tx.own, &self.tables);
+        }
         if let Some((_, partition)) = tx.partition.as_ref().filter(|_| !had) {
             tx.ghost = sent.ghost;
             let tx = *tx.id.get_or_insert_with(|| self.txs.next());

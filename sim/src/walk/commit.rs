@@ -64,7 +64,9 @@ impl Store {
         }
         operation.client = Client::Committing;
         operation.server = Server::Committing;
-        ground.chronicle.tell(&Fact::CommitSent { tx: operation.tx });
+        if !self.defects.contains(&Sql::BeginsNothing) {
+            ground.chronicle.tell(&Fact::CommitSent { tx: operation.tx });
+        }
         let wait = ground.pace.wait(Wait::Wire, Actor::Worker(ghost.who.worker));
         self.agenda.at(ground.now() + wait, (id, Next::Commit));
     }

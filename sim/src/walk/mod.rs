@@ -64,14 +64,11 @@ impl Walk {
         self.world.judge(&self.ground)
     }
 
-    /// The same world with a broken program in it, and one check alone to catch it, or all.
+    /// A world before anything happened, with a broken program in it.
     #[must_use]
-    pub fn planted(schedule: Schedule, defects: &'static [Defect], only: Option<&'static str>) -> Self {
-        let mut walk = Self::new(schedule, true);
-        if let Some(check) = only {
-            walk.ground.chronicle.judge_only(check);
-        }
-        walk.store.defects = defects.iter().filter_map(|defect| defect.sql()).collect();
+    pub fn planted(world: World, ground: Ground, defects: &'static [Defect]) -> Self {
+        let mut walk = Self::of(world, ground);
+        walk.store.defects = defects.iter().filter_map(Defect::sql).collect();
         walk.planted = Some(Planted::new(defects));
         walk
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use amends_core::ids::{Partition, TenureId};
 use amends_core::lifecycle::command::Command;
-use amends_core::lifecycle::event::{Event, Failure};
+use amends_core::lifecycle::event::{Event, Failure, ProcessFailure};
 
 use super::locks::Locks;
 use super::operation::{Client, Operation, Server, Work};
@@ -328,6 +328,11 @@ impl Store {
             }
             Event::CommitUnknown { tenure, why } if self.defects.contains(&Sql::BelievesInFailure) => {
                 operation.failed(tenure, Failure::Again(why))
+            }
+            Event::ProcessFailed { tenure, failure: ProcessFailure::Attempt(Failure::Again(why)) }
+                if self.defects.contains(&Sql::RefusesWhatFailed) =>
+            {
+                Event::ProcessFailed { tenure, failure: ProcessFailure::Refused(why) }
             }
             event => event,
         };

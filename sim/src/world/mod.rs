@@ -83,6 +83,8 @@ pub struct World {
     agenda: Agenda<Due>,
     phase: Phase,
     told: Vec<Told>,
+    /// What a story asked for between two advances.
+    asked: Vec<Happening>,
     /// Dies within its next transaction, and starts again after so many milliseconds.
     doomed: Few<Life, u64>,
     /// What happens in it, where a scenario says so; nothing else does then but what follows.
@@ -151,6 +153,7 @@ impl World {
             agenda,
             phase: Phase::Wild,
             told: Vec::new(),
+            asked: Vec::new(),
             doomed: Few::default(),
             story: None,
             schedule,
@@ -261,6 +264,7 @@ impl World {
 
     /// Lets everything happen that is due by the ground's time.
     pub fn advance(&mut self, ground: &mut Ground, out: &mut Vec<Happening>) {
+        out.append(&mut self.asked);
         while let Some(due) = self.agenda.take(ground.now()) {
             self.happen(ground, due, out);
         }

@@ -44,6 +44,13 @@ impl World {
         story.scenario.judge(ground.chronicle.outcome(), &ground.chronicle.truth)
     }
 
+    /// The same between two advances, after a reducer's step: what is asked for then comes with the next one.
+    pub fn tell_between(&mut self, ground: &mut Ground) {
+        let mut asked = std::mem::take(&mut self.asked);
+        self.tell(ground, &mut asked);
+        self.asked = asked;
+    }
+
     /// Tells as much of the story as is due. Nothing follows its end.
     pub fn tell(&mut self, ground: &mut Ground, out: &mut Vec<Happening>) {
         if self.phase == Phase::Over {

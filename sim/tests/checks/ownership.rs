@@ -172,7 +172,11 @@ fn s09_retires() {
     read(row(2, 6)).breaks("S9", "a 0#1 read another token, and did not retire");
     read(row(1, 4)).breaks("S9", "a 0#1 read an unexpected frontier, and did not retire");
     read(Row::default()).breaks("S9", "read another token");
-    // An idle owner knows one frontier only, and after a lost claim every row is right.
+    // A decision that surely failed moves nothing, an idle owner knows one frontier only, and after a lost claim every
+    // row is right.
+    let mut bad = deciding::<s09::Retires>();
+    bad.process_failed(A, t()).observe(A, t()).observed(A, t(), row(1, 2)).settled(A);
+    bad.breaks("S9", "an unexpected frontier");
     let mut bad = decided::<s09::Retires>();
     bad.observe(A, t()).observed(A, t(), row(1, 0)).settled(A).breaks("S9", "an unexpected frontier");
     let mut good = Told::<s09::Retires>::new();
@@ -201,6 +205,18 @@ fn s09b_no_spurious_end() {
     let mut good = decided::<s09b::NoSpuriousEnd>();
     good.observe(A, t()).settled(A).tell(&Fact::Forgot { commits: 1 });
     good.observed(A, t(), row(1, 0)).retire(A, t()).settled(A).holds("S9b");
+    let mut good = decided::<s09b::NoSpuriousEnd>();
+    good.tell(&Fact::Forgot { commits: 1 }).observe(A, t()).settled(A);
+    good.observed(A, t(), row(1, 0)).retire(A, t()).settled(A).holds("S9b");
+    // A fence of one partition ends no tenure of another.
+    let mut bad = Told::<s09b::NoSpuriousEnd>::new();
+    bad.started(A).assigned(A, 1, &[0, 1]).settled(A).owns(A, t(), row(1, 0)).owns(
+        A,
+        tenure(1, 1),
+        row(2, 0),
+    );
+    bad.started(B).commits(B, t(), row(3, 0), &[]).hears(A, fenced());
+    bad.retire(A, t()).retire(A, tenure(1, 1)).settled(A).breaks("S9b", "a 1#1 retired");
     let mut good = polling::<s09b::NoSpuriousEnd>();
     good.hears(A, Event::ShutdownRequested).retire(A, t()).drain(A).settled(A).holds("S9b");
     let mut good = polling::<s09b::NoSpuriousEnd>();

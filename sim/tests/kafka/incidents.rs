@@ -209,7 +209,7 @@ fn a_starved_client_and_a_missing_leader_are_back_when_the_faults_are_over() {
     assert!(matches!(desk.probed(tenure(0, 1), 0), Event::Probed { .. }));
     assert_eq!(given(&desk.polled(tenure(0, 1))), offsets(&[0]));
     desk.run(200_000);
-    assert_eq!((desk.callbacks(A).len(), desk.struck(Fault::PollThreadStarved)), (1, 0));
+    assert_eq!((desk.callbacks(A).len(), desk.struck(Fault::PollThreadStarved)), (1, 1));
 }
 
 #[test]

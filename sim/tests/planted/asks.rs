@@ -64,7 +64,7 @@ pub fn gives_up_the_assignment_at_once(
 
 pub fn observes_after_the_end(_: &mut Memory, truth: &Truth, who: Life, _: &Event, commands: &mut Commands) {
     if commands.iter().any(|command| matches!(command, Command::Unassign { .. })) {
-        let process = &truth.processes[&who];
+        let Some(process) = truth.processes.get(&who) else { return };
         if let Some((tenure, _)) = process.newest(Partition(0)) {
             commands.push(Command::Observe { tenure, fresh: true, within_ms: 10_000 });
         }
@@ -276,7 +276,7 @@ pub fn rejoins_when_idle(
 ) {
     if let Event::PollEmpty { .. } = event {
         memory.times += 1;
-        let member = truth.processes[&who].member.max(1) + 1;
+        let member = truth.processes.get(&who).map_or(1, |process| process.member.max(1)) + 1;
         commands.push(Command::Rejoin { member });
     }
 }
@@ -301,6 +301,52 @@ pub fn checks_when_idle(memory: &mut Memory, _: &Truth, _: Life, event: &Event, 
         let check = amends_core::lifecycle::command::CheckId(1_000 + u64::from(memory.times));
         commands.push(Command::Check { check, parts: CheckParts::Identity });
     }
+}
+
+/// The number of an attempt is counted for the whole process.
+pub fn counts_attempts_for_all(memory: &mut Memory, _: &Truth, _: Life, _: &Event, commands: &mut Commands) {
+    each(commands, |command| {
+        if let Command::Process { attempt, .. } = command {
+            memory.times += 1;
+            *attempt = memory.times;
+        }
+    });
+}
+
+/// A partition decides less at a time once another one has decided something.
+pub fn shares_a_batch(_: &mut Memory, truth: &Truth, who: Life, _: &Event, commands: &mut Commands) {
+    each(commands, |command| {
+        let Command::Process { tenure, range, .. } = command else { return };
+        let is_shared = truth
+            .commits
+            .iter()
+            .any(|commit| commit.partition != tenure.partition && !commit.decided.is_empty());
+        let tenancy = truth.tenancy(who, *tenure);
+        let offsets = tenancy.and_then(|tenancy| tenancy.batch.as_ref()).map(|batch| &batch.offsets);
+        if let Some(last) = offsets.and_then(|offsets| offsets.get(range.from as usize))
+            && is_shared
+        {
+            (range.to, range.last) = (range.from + 1, *last);
+        }
+    });
+}
+
+/// What concerns several tenures comes in another order each time.
+pub fn hands_over_in_any_order(memory: &mut Memory, _: &Truth, _: Life, _: &Event, commands: &mut Commands) {
+    memory.times += 1;
+    if memory.times.is_multiple_of(2) {
+        commands.reverse();
+    }
+}
+
+/// Processes that wait for the same do not try again at once.
+pub fn waits_by_chance(memory: &mut Memory, _: &Truth, _: Life, _: &Event, commands: &mut Commands) {
+    each(commands, |command| {
+        if let Command::Wait { timer: Timer::Retry { .. } | Timer::CheckAgain { .. }, after_ms } = command {
+            memory.times += 1;
+            *after_ms += u64::from(memory.times % 7);
+        }
+    });
 }
 
 pub fn never_observes_when_idle(

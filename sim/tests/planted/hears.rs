@@ -146,6 +146,19 @@ pub fn a_longer_log(_: &mut Memory, truth: &Truth, _: Life, event: &Event) -> Op
     })
 }
 
+/// A client whose position is beyond the end has nothing to give, and that is all.
+pub fn a_position_beyond_the_end_as_no_news(
+    _: &mut Memory,
+    _: &Truth,
+    _: Life,
+    event: &Event,
+) -> Option<Event> {
+    Some(match event {
+        Event::PollFailed { tenure, failure: PollFailure::Reset(_) } => Event::PollEmpty { tenure: *tenure },
+        event => event.clone(),
+    })
+}
+
 /// The answers to checks that were put in are not heard: the reducer did not ask for them.
 pub fn its_own_checks_only(_: &mut Memory, _: &Truth, _: Life, event: &Event) -> Option<Event> {
     let is_put_in =

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use amends_sim::run::{Stage, Tier, live};
 use amends_sim::scenario::Scenario;
 use amends_sim::walk::Walk;
 
@@ -73,4 +74,22 @@ fn every_scenario_comes_out_as_it_must() {
         }
     }
     assert!(shown.is_empty(), "\n{shown}");
+}
+
+/// The trace of each first seed over the production code, reviewed like code: `scenarios/NAME.snap`.
+#[test]
+fn every_trace_is_the_one_that_was_reviewed() {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../../../scenarios");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        for path in files() {
+            let scenario = Arc::new(Scenario::read(&fs::read_to_string(&path).unwrap()).unwrap());
+            let lived = live(Tier::B, Stage::Told(scenario, 0), true).unwrap();
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            assert!(lived.is_good(), "{name}: {:?} {:?}", lived.violation, lived.missed);
+            insta::assert_snapshot!(name, lived.trace);
+        }
+    });
 }

@@ -73,7 +73,7 @@ fn verbs_become_actions() {
         ("failover forgetting 2", incident(Fault::CommitsForgotten, 2, 0, 0, 0)),
         ("postgres down for 5s", incident(Fault::FailedOver, 5_000, 0, 0, 0)),
         ("foreign-claim orders/1", incident(Fault::SecondDeployment, 0, 0, 0, 1)),
-        ("strike crashed b same-member 2s", incident(Fault::Crashed, 2_000, 1, 1, 0)),
+        ("strike crashed b in-a-transaction 2s", incident(Fault::Crashed, 2_000, 1, 1, 0)),
     ] {
         assert_eq!(action(line), becomes, "{line}");
     }
