@@ -16,19 +16,24 @@ impl<K, V> Default for Few<K, V> {
 }
 
 impl<K: Ord, V> Few<K, V> {
+    /// Where the key is, or would be. The newest, which are asked for most, are the last.
     fn find(&self, key: &K) -> Result<usize, usize> {
-        self.entries.binary_search_by(|(other, _)| other.cmp(key))
+        match self.entries.iter().rposition(|(other, _)| other <= key) {
+            Some(index) if self.entries[index].0 == *key => Ok(index),
+            Some(index) => Err(index + 1),
+            None => Err(0),
+        }
     }
 
     /// What the key has.
     #[must_use]
     pub fn get(&self, key: &K) -> Option<&V> {
-        self.find(key).ok().map(|index| &self.entries[index].1)
+        self.entries.iter().rev().find(|(other, _)| other == key).map(|(_, value)| value)
     }
 
     /// The same, to be changed.
     pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
-        self.find(key).ok().map(|index| &mut self.entries[index].1)
+        self.entries.iter_mut().rev().find(|(other, _)| other == key).map(|(_, value)| value)
     }
 
     /// What the key has; it is given this first when it has nothing.

@@ -165,17 +165,18 @@ impl Schedule {
 }
 
 impl Shape {
+    /// Small and short oftener than large and long: what a fault leads to is seen soon, or not at all.
     fn draw(rng: &mut ChaCha8Rng) -> Self {
-        let partitions = rng.random_range(1..=3);
+        let (most_partitions, longest_ms) = (rng.random_range(1..=3), rng.random_range(1_000..=20_000));
         Self {
-            partitions,
+            partitions: rng.random_range(1..=most_partitions),
             workers: rng.random_range(1..=3),
             lanes: rng.random_range(1..=3),
             batch_records: rng.random_range(1..=8),
             records: rng.random_range(0..=8),
             grows_every_ms: if rng.random_bool(0.5) { 0 } else { rng.random_range(500..=5_000) },
             session_timeout_ms: rng.random_range(6_000..=15_000),
-            wild_ms: rng.random_range(1_000..=20_000),
+            wild_ms: rng.random_range(1_000..=longest_ms),
         }
     }
 }

@@ -140,6 +140,12 @@ impl Truth {
             || self.rows.keys().any(|partition| self.log(*partition).start() > Offset(0))
     }
 
+    /// Whether some owner must find out that the source is spoilt, and stop.
+    #[must_use]
+    pub fn is_found_spoilt(&self) -> bool {
+        self.is_visibly_spoilt() || self.rows.keys().any(|partition| self.is_short(*partition))
+    }
+
     /// Whether a partition's frontier lies behind its stable end: its owner must find out.
     #[must_use]
     pub fn is_short(&self, partition: Partition) -> bool {

@@ -85,11 +85,8 @@ impl World {
         let Phase::Healing { quiet_since } = self.phase else { return };
         let now = ground.now();
         let truth = &ground.chronicle.truth;
-        let is_quiet = if truth.is_source_intact() {
-            truth.is_drained() && truth.has_owners()
-        } else {
-            self.processes.all().all(|(_, is_living)| !is_living)
-        };
+        let is_deserted = self.processes.all().all(|(_, is_living)| !is_living);
+        let is_quiet = is_deserted || !truth.is_found_spoilt() && truth.is_drained() && truth.has_owners();
         let since = if is_quiet { quiet_since.or(Some(now)) } else { None };
         let is_seen = since.is_some_and(|since| now >= since + QUIET_MS);
         let is_late = truth.healed_at.is_some_and(|healed| now >= healed + PATIENCE_MS);
