@@ -267,23 +267,6 @@ pub fn never_closes(_: &mut Memory, _: &Truth, _: Life, _: &Event, commands: &mu
     commands.retain(|command| !matches!(command, Command::Close));
 }
 
-<<<<<<< HEAD
-pub fn rejoins_when_idle(
-    memory: &mut Memory,
-    truth: &Truth,
-    who: Life,
-    event: &Event,
-    commands: &mut Commands,
-) {
-    if let Event::PollEmpty { .. } = event {
-        memory.times += 1;
-        let member = truth.processes.get(&who).map_or(1, |process| process.member.max(1)) + 1;
-        commands.push(Command::Rejoin { member });
-    }
-}
-
-=======
->>>>>>> h-planted
 pub fn claims_when_idle(_: &mut Memory, _: &Truth, _: Life, event: &Event, commands: &mut Commands) {
     if let Event::PollEmpty { tenure } = event {
         commands.push(Command::Claim { tenure: *tenure, within_ms: 10_000 });
