@@ -142,23 +142,34 @@ pub fn examine(schedule: &Schedule) -> Result<(), String> {
             purity(walk.world().settings(), kept).map_err(|why| format!("S25 is broken by {who}: {why}"))?;
         }
         for from in (FAIR_EVERY..steps).step_by(FAIR_EVERY) {
-            let (world, ground) = World::new(schedule.clone(), false);
-            let mut walk = Walk::of(world, ground);
-            for _ in 0..from {
-                walk.step();
+            if let Err(why) = fair_run(schedule, from, false).0 {
+                let (_, trace) = fair_run(schedule, from, true);
+                let lines: Vec<&str> = trace.lines().collect();
+                let tail = lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n");
+                return Err(format!("L8 is broken by a fair run from step {from}: {why}\n{tail}"));
             }
-            walk.heal();
-            walk.live();
-            let chronicle = &walk.ground().chronicle;
-            let broken = chronicle.broken().map_or(Ok(()), |violation| Err(violation.to_string()));
-            let ended = broken.and_then(|()| ended_well(&chronicle.truth));
-            ended.map_err(|why| format!("L8 is broken by a fair run from step {from}: {why}"))?;
         }
         Ok(())
     });
     examined.unwrap_or_else(|panic| Err(FellOver { why: said(panic.as_ref()) }.to_string()))
 }
 
+/// The same world, whose faults are over from a step on: whether it ends well, and its lines.
+fn fair_run(schedule: &Schedule, from: usize, is_traced: bool) -> (Result<(), String>, String) {
+    let (world, ground) = World::new(schedule.clone(), is_traced);
+    let mut walk = Walk::of(world, ground);
+    for _ in 0..from {
+        walk.step();
+    }
+    walk.heal();
+    walk.live();
+    let chronicle = &walk.ground().chronicle;
+    let broken = chronicle.broken().map_or(Ok(()), |violation| Err(violation.to_string()));
+    (broken.and_then(|()| ended_well(&chronicle.truth)), chronicle.trace().to_owned())
+}
+
+/// How much of a trace is shown with a world that was examined.
+const SHOWN_LINES: usize = 60;
 /// From how many steps of a world a fair run begins.
 const FAIR_EVERY: usize = 50;
 

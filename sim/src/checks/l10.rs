@@ -1,5 +1,7 @@
 //! L10, a failover noticed: an idle owner whose token or frontier was forgotten finds out by itself.
 
+use std::collections::BTreeSet;
+
 use amends_core::ids::TenureId;
 use amends_core::lifecycle::command::{Command, Timer};
 use amends_core::lifecycle::event::Event;
@@ -20,6 +22,8 @@ const OBSERVE_MS: u64 = 6_000 + 1_500;
 #[derive(Default)]
 pub struct Noticed {
     due: Due<(Life, TenureId)>,
+    /// Processes whose client is not served.
+    deaf: BTreeSet<Life>,
     /// Commits were forgotten; the truth knows it from the next fact on.
     has_forgotten: bool,
 }
@@ -36,9 +40,14 @@ impl Check for Noticed {
         match fact {
             Fact::Delivered { who, event } => self.delivered(*who, event, truth),
             Fact::Commanded { who, command: Command::Retire { tenure } } => self.due.clear(&(*who, *tenure)),
-            Fact::Commanded { who, command: Command::Wait { timer: Timer::Drain, .. } }
+            Fact::Commanded { who, command: Command::Wait { timer: Timer::Drain, .. } } => {
+                self.due.forgive(*who);
+            }
             // Its polls are not answered: it is not idle but deaf.
-            | Fact::Struck { fault: Fault::PollThreadStarved, who: Some(who) } => self.due.forgive(*who),
+            Fact::Struck { fault: Fault::PollThreadStarved, who: Some(who) } => {
+                self.deaf.insert(*who);
+                self.due.forgive(*who);
+            }
             _ => {}
         }
         match self.due.late(fact, truth, WITHIN_MS) {
@@ -53,6 +62,9 @@ impl Check for Noticed {
 impl Noticed {
     fn forgot(&mut self, truth: &Truth) {
         for (who, process) in truth.processes.iter().filter(|(_, process)| process.is_working()) {
+            if self.deaf.contains(who) {
+                continue;
+            }
             let is_idle = |tenancy: &Tenancy| {
                 tenancy.is_own() && !tenancy.is_retired && tenancy.is_polling && tenancy.in_flight.is_none()
             };

@@ -39,7 +39,10 @@ impl World {
             StopReason::Refused { .. } | StopReason::Contended { .. } | StopReason::Impossible { .. } => {
                 false
             }
-            StopReason::Shutdown | StopReason::Paused | StopReason::Stopped => false,
+            // Who was asked to stop before the faults ended is started again by whoever looks then.
+            StopReason::Shutdown | StopReason::Paused | StopReason::Stopped => {
+                matches!(self.phase, Phase::Healing { .. })
+            }
             StopReason::Unresolved { .. }
             | StopReason::SeekNotTaken { .. }
             | StopReason::BudgetSpent { .. }

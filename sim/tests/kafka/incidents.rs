@@ -32,7 +32,7 @@ fn decided(records: u32, frontier: i64) -> Desk {
 
 fn log(desk: &Desk) -> (i64, i64) {
     let truth = &desk.ground.chronicle.truth;
-    let log = &truth.logs[&(truth.current, P)];
+    let log = truth.logs.get(&(truth.current, P)).expect("the topic has the partition");
     (log.start().0, log.end().0)
 }
 

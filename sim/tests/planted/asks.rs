@@ -267,6 +267,7 @@ pub fn never_closes(_: &mut Memory, _: &Truth, _: Life, _: &Event, commands: &mu
     commands.retain(|command| !matches!(command, Command::Close));
 }
 
+<<<<<<< HEAD
 pub fn rejoins_when_idle(
     memory: &mut Memory,
     truth: &Truth,
@@ -281,6 +282,8 @@ pub fn rejoins_when_idle(
     }
 }
 
+=======
+>>>>>>> h-planted
 pub fn claims_when_idle(_: &mut Memory, _: &Truth, _: Life, event: &Event, commands: &mut Commands) {
     if let Event::PollEmpty { tenure } = event {
         commands.push(Command::Claim { tenure: *tenure, within_ms: 10_000 });

@@ -66,6 +66,15 @@ pub fn a_foreign_row_as_ones_own(_: &mut Memory, truth: &Truth, who: Life, event
     Some(Event::Observed { tenure: *tenure, token: Some(token), frontier: Some(frontier) })
 }
 
+pub fn ones_own_row_as_a_foreign_one(_: &mut Memory, _: &Truth, _: Life, event: &Event) -> Option<Event> {
+    Some(match event {
+        Event::Observed { tenure, frontier, .. } => {
+            Event::Observed { tenure: *tenure, token: None, frontier: *frontier }
+        }
+        event => event.clone(),
+    })
+}
+
 pub fn a_success_as_a_fence(_: &mut Memory, _: &Truth, _: Life, event: &Event) -> Option<Event> {
     Some(match event {
         Event::Committed { tenure } => Event::Fenced { tenure: *tenure, by: None },
