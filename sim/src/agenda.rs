@@ -11,6 +11,14 @@ pub(crate) struct Agenda<T> {
 /// Names an entry, so that it can be taken off: when it is due, and the how manyth plan it is.
 pub(crate) type Appointment = (u64, u64);
 
+/// The earlier of two times at which something is due.
+pub(crate) fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
 impl<T> Default for Agenda<T> {
     fn default() -> Self {
         Self { entries: Vec::new(), planned: 0 }
@@ -22,7 +30,9 @@ impl<T> Agenda<T> {
     pub(crate) fn at(&mut self, at_ms: u64, what: T) -> Appointment {
         self.planned += 1;
         let appointment = (at_ms, self.planned);
-        let index = self.entries.partition_point(|(later, _)| *later > appointment);
+        // Most of what is planned comes soon.
+        let later = self.entries.iter().rposition(|((other_ms, _), _)| *other_ms > at_ms);
+        let index = later.map_or(0, |later| later + 1);
         self.entries.insert(index, (appointment, what));
         appointment
     }

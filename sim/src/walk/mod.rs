@@ -8,6 +8,7 @@ use amends_core::ids::Moment;
 use amends_core::journal::Step;
 use amends_core::lifecycle::command::Command;
 
+use crate::agenda::earlier;
 use crate::faults::Schedule;
 use crate::few::Few;
 use crate::ground::Ground;
@@ -83,13 +84,7 @@ impl Walk {
         if self.world.is_over(&self.ground) {
             return false;
         }
-        let due = match (self.world.next_due(), self.store.next_due()) {
-            (Some(one), Some(other)) => one.min(other),
-            (one, other) => match one.or(other) {
-                Some(due) => due,
-                None => return false,
-            },
-        };
+        let Some(due) = earlier(self.world.next_due(), self.store.next_due()) else { return false };
         self.ground.advance_to(due);
         let mut happenings = std::mem::take(&mut self.happenings);
         self.world.advance(&mut self.ground, &mut happenings);
@@ -135,7 +130,8 @@ impl Walk {
                 self.store.kill(ground, who);
             }
             // Whoever stands still reads no answer: the store asks the processes.
-            Happening::Freeze(_) | Happening::Thaw(_) => {}
+            Happening::Freeze(_) => {}
+            Happening::Thaw(who) => self.store.thaw(ground, who),
             Happening::Store(incident) => self.store.strike(ground, &incident),
             Happening::Heal => self.store.heal(ground),
         }

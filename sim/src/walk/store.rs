@@ -1,6 +1,7 @@
 //! Knows what becomes of each operation of the store: whether it gets the row, whether it commits, whether anybody hears.
 
 use std::collections::BTreeSet;
+use std::mem;
 
 use amends_core::ids::{Partition, TenureId};
 use amends_core::lifecycle::command::Command;
@@ -36,6 +37,8 @@ pub(super) struct Store {
     /// No session can be opened before.
     pub(super) refuses_until: u64,
     answers: Vec<(Life, Event)>,
+    /// What is due for clients that stand still.
+    held: Vec<(u64, Next)>,
     /// What is wrong with the store, in a world that is to show it.
     pub(super) defects: BTreeSet<Sql>,
 }
@@ -192,7 +195,7 @@ impl Store {
         // A process that stands still reads nothing and gives nothing up.
         let is_client = matches!(next, Next::Read | Next::Reply(_) | Next::Deadline | Next::Cancelled);
         if is_client && operation.ghost.is_some_and(|ghost| world.processes().is_frozen(ghost.who)) {
-            self.agenda.at(now + 100, (id, next));
+            self.held.push((id, next));
             return;
         }
         match next {
@@ -338,6 +341,18 @@ impl Store {
         };
         if let Some(ghost) = operation.ghost {
             self.answers.push((ghost.who, event));
+        }
+    }
+
+    /// A process goes on: its clients read what came, and give up what has taken too long.
+    pub(super) fn thaw(&mut self, ground: &Ground, who: Life) {
+        let of = |operation: &Operation| operation.ghost.is_some_and(|ghost| ghost.who == who);
+        for (id, next) in mem::take(&mut self.held) {
+            if self.operations.get(&id).is_some_and(of) {
+                self.agenda.at(ground.now(), (id, next));
+            } else {
+                self.held.push((id, next));
+            }
         }
     }
 

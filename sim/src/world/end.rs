@@ -22,9 +22,9 @@ pub enum Phase {
 }
 
 /// How often a healing world is looked at.
-const LOOK_MS: u64 = 500;
+const LOOK_MS: u64 = 250;
 /// A world that is drained is watched for so long.
-const QUIET_MS: u64 = 3_000;
+const QUIET_MS: u64 = 2_000;
 /// A rebalance, a claim's budget, and as much again for what a thawed process still has to be told.
 const PATIENCE_MS: u64 = 200_000;
 

@@ -12,7 +12,7 @@ use amends_core::lifecycle::command::{Command, Timer};
 use amends_core::lifecycle::event::Event;
 use amends_core::source::boundary::{Declared, Sink};
 
-use crate::agenda::Agenda;
+use crate::agenda::{Agenda, earlier};
 use crate::chronicle::Chronicle;
 use crate::fact::Fact;
 use crate::faults::{Fault, Faults, Incident, Place, Schedule};
@@ -194,7 +194,7 @@ impl World {
     #[must_use]
     pub fn next_due(&self) -> Option<u64> {
         let story = self.story.as_ref().and_then(Story::due);
-        [self.agenda.next_due(), self.kafka.next_due(), story].into_iter().flatten().min()
+        earlier(earlier(self.agenda.next_due(), self.kafka.next_due()), story)
     }
 
     /// Starts what a reducer asks for. Returns whether it was the world's business; else it is the store's.
