@@ -32,7 +32,7 @@ impl<K: Ord, V> Few<K, V> {
     }
 
     /// The same, to be changed.
-    pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+    pub fn find_mut(&mut self, key: &K) -> Option<&mut V> {
         self.entries.iter_mut().rev().find(|(other, _)| other == key).map(|(_, value)| value)
     }
 

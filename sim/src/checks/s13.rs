@@ -162,7 +162,7 @@ impl Seeks {
         if self.empties.is_empty() {
             return Ok(());
         }
-        let Some(polls) = self.empties.get_mut(&(who, tenure)).and_then(|empty| empty.polls.as_mut()) else {
+        let Some(polls) = self.empties.find_mut(&(who, tenure)).and_then(|empty| empty.polls.as_mut()) else {
             return Ok(());
         };
         *polls += 1;

@@ -89,7 +89,7 @@ impl Budgets {
             _ => {
                 let Some(id) = event.tenure() else { return };
                 let key = (who, id.partition);
-                let Some(spent) = self.spent.get_mut(&key).filter(|spent| spent.number == id.number) else {
+                let Some(spent) = self.spent.find_mut(&key).filter(|spent| spent.number == id.number) else {
                     return;
                 };
                 let Some(tenancy) = process.tenancies.get(&id) else { return };
@@ -104,14 +104,14 @@ impl Budgets {
     }
 
     fn begin(&mut self, key: (Life, Partition), now: u64) {
-        if let Some(spent) = self.spent.get_mut(&key) {
+        if let Some(spent) = self.spent.find_mut(&key) {
             spent.begun = Some(now);
             self.due.set(key, now + BUDGET_MS + LATE_MS);
         }
     }
 
     fn end(&mut self, key: (Life, Partition)) {
-        if let Some(spent) = self.spent.get_mut(&key) {
+        if let Some(spent) = self.spent.find_mut(&key) {
             spent.begun = None;
             self.due.clear(&key);
         }
@@ -124,7 +124,7 @@ impl Budgets {
         }
         let Some(id) = command.tenure() else { return Ok(()) };
         let key = (who, id.partition);
-        let Some(spent) = self.spent.get_mut(&key).filter(|spent| spent.number == id.number) else {
+        let Some(spent) = self.spent.find_mut(&key).filter(|spent| spent.number == id.number) else {
             return Ok(());
         };
         match command {

@@ -62,7 +62,7 @@ impl Check for HonestLog {
 
 impl HonestLog {
     fn find(&mut self, ghost: &Ghost) -> Option<&mut Attempt> {
-        self.attempts.get_mut(&(ghost.who, ghost.tenure)).filter(|attempt| attempt.op == ghost.op)
+        self.attempts.find_mut(&(ghost.who, ghost.tenure)).filter(|attempt| attempt.op == ghost.op)
     }
 
     fn committed(&mut self, commit: &Commit) -> Verdict {
@@ -98,7 +98,7 @@ impl HonestLog {
         if tenancy.in_flight.is_none_or(|in_flight| in_flight.op != op) {
             return Err(format!("{who} {tenure} is answered {event}, and asked for no {op:?}"));
         }
-        let Some(attempt) = self.attempts.get_mut(&(who, tenure)) else { return Ok(()) };
+        let Some(attempt) = self.attempts.find_mut(&(who, tenure)) else { return Ok(()) };
         let sent =
             tenancy.sent.map(|(range, expected, token)| (range.last.frontier_after(), expected, token));
         attempt.is_honest(event, sent).map_err(|why| format!("{who} {tenure} is answered {event}, {why}"))

@@ -36,7 +36,7 @@ impl Check for Totality {
                 who,
                 event: Event::ProcessFailed { tenure, failure: ProcessFailure::Refused(_) },
             } => {
-                if let Some(sent) = self.sent.get_mut(&(*who, *tenure)) {
+                if let Some(sent) = self.sent.find_mut(&(*who, *tenure)) {
                     sent.is_refused = true;
                 }
                 Ok(())

@@ -31,7 +31,7 @@ impl Check for LockFirst {
                 self.stages.or_insert_with(*tx, || Stage::Locked);
             }
             Fact::LockAnswered { tx } => {
-                if let Some(stage @ Stage::Locked) = self.stages.get_mut(tx) {
+                if let Some(stage @ Stage::Locked) = self.stages.find_mut(tx) {
                     *stage = Stage::Answered;
                 }
             }

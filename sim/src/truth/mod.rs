@@ -236,7 +236,7 @@ impl Truth {
     }
 
     fn process(&mut self, who: Life, with: impl FnOnce(&mut Process, u64)) {
-        if let Some(process) = self.processes.get_mut(&who) {
+        if let Some(process) = self.processes.find_mut(&who) {
             with(process, self.now);
         }
     }
@@ -246,7 +246,7 @@ impl Truth {
         if incarnation != Some(self.declared) || partitions != self.partitions {
             return;
         }
-        let Some(process) = self.processes.get_mut(&who) else { return };
+        let Some(process) = self.processes.find_mut(&who) else { return };
         let Some((_, _, sent)) = process.check.filter(|(asked, ..)| *asked == check) else { return };
         process.passed = sent;
         process.is_misled |= self.recreated.is_some_and(|at| at < sent);

@@ -131,7 +131,7 @@ impl Process {
             Event::Checked { .. } | Event::CheckFailed { .. } => self.check = None,
             _ => {}
         }
-        let Some(tenancy) = event.tenure().and_then(|id| self.tenancies.get_mut(&id)) else { return };
+        let Some(tenancy) = event.tenure().and_then(|id| self.tenancies.find_mut(&id)) else { return };
         tenancy.delivered(step, event);
     }
 
@@ -145,7 +145,7 @@ impl Process {
             }
             Command::Assign { positions, .. } => {
                 for (id, frontier) in positions {
-                    if let Some(tenancy) = self.tenancies.get_mut(id) {
+                    if let Some(tenancy) = self.tenancies.find_mut(id) {
                         tenancy.seeks(*frontier);
                     }
                 }
@@ -163,7 +163,7 @@ impl Process {
             Command::Stop { reason } => self.stopped = Some(reason.clone()),
             _ => {}
         }
-        let Some(tenancy) = command.tenure().and_then(|id| self.tenancies.get_mut(&id)) else { return };
+        let Some(tenancy) = command.tenure().and_then(|id| self.tenancies.find_mut(&id)) else { return };
         tenancy.commanded(now, step, command);
     }
 }

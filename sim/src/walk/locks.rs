@@ -32,7 +32,7 @@ impl Locks {
 
     /// Gives a row back, or stops waiting for it. Returns who has it next, when it was held and somebody waits.
     pub(super) fn give_back(&mut self, partition: Partition, op: u64) -> Option<u64> {
-        let row = self.rows.get_mut(&partition)?;
+        let row = self.rows.find_mut(&partition)?;
         if row.holder != Some(op) {
             row.waiting.retain(|waiting| *waiting != op);
             return None;

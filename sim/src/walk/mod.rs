@@ -113,7 +113,7 @@ impl Walk {
                 self.world.ready(ground, who);
             }
             Happening::Deliver(who, event) => {
-                let Some(driver) = self.drivers.get_mut(&who) else { return };
+                let Some(driver) = self.drivers.find_mut(&who) else { return };
                 let now = Moment(ground.now());
                 let mut seat = Seat { who, ground, world: &mut self.world, store: &mut self.store };
                 match &mut self.planted {

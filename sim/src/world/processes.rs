@@ -44,7 +44,7 @@ impl Processes {
     }
 
     fn find_mut(&mut self, who: Life) -> Option<&mut Process> {
-        self.newest.get_mut(&who.worker).filter(|process| process.who == who && process.is_living)
+        self.newest.find_mut(&who.worker).filter(|process| process.who == who && process.is_living)
     }
 
     /// A process begins; false when the worker has one, or had this one.
