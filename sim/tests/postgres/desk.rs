@@ -49,8 +49,11 @@ pub fn world<T: Send + 'static, F: Future<Output = T>>(
             let mut schedule = Schedule::draw(seed);
             schedule.strikes.clear();
             let truth = Truth::new(manifest().config().source_incarnation(), 2, 2);
+            let mut chronicle = Chronicle::new(truth, is_traced);
+            // Nothing is published here, and no reducer asks: only what the server tells is looked at.
+            chronicle.judge_only("nothing");
             let ground = Arc::new(Mutex::new(Ground {
-                chronicle: Chronicle::new(truth, is_traced),
+                chronicle,
                 faults: Faults::new(&schedule),
                 pace: Pace::new(seed, Scheduler::Uniform),
             }));
