@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::faults::{CATALOGUE, Fault, Schedule};
+use crate::faults::{CATALOGUE, Fault};
 use crate::run::{Lived, Stage, Tier, difference, examine, live};
+use crate::scenario::marked;
 use crate::sometimes::Goal;
 
 /// Every so many seeds one is lived twice, and both traces are compared.
@@ -108,7 +109,7 @@ impl Campaign {
 
     fn seed(&self, seed: u64) -> Result<Lived, String> {
         let is_sample = seed.is_multiple_of(TWICE);
-        let schedule = Schedule::draw(seed);
+        let schedule = marked::draw(seed);
         if self.tier == Tier::A && seed.is_multiple_of(EXAMINED) {
             examine(&schedule)?;
         }

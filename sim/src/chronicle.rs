@@ -8,7 +8,7 @@ use amends_core::journal::Step;
 use amends_core::lifecycle::command::Command;
 use amends_core::lifecycle::event::Event;
 
-use crate::checks::{Checks, Violation};
+use crate::checks::{Checks, Judges, Violation};
 use crate::fact::Fact;
 use crate::faults::Fault;
 use crate::life::Life;
@@ -50,9 +50,9 @@ impl Chronicle {
         }
     }
 
-    /// From now on only the check of this name judges: to see that it, and not another one, catches a defect.
-    pub fn judge_only(&mut self, name: &'static str) {
-        self.checks.only(name);
+    /// From now on only these checks judge: to see that one, and not another, catches a defect.
+    pub fn let_judge(&mut self, judges: Judges) {
+        self.checks.let_judge(judges);
     }
 
     /// Takes in what happened.

@@ -67,7 +67,7 @@ impl Pace {
                 let most = most_ms.get(wait as usize).copied().unwrap_or(MOST_MS).max(1);
                 1 + drawn % most
             }
-            Scheduler::Uniform | Scheduler::Marked { .. } => 1 + drawn % MOST_MS,
+            Scheduler::Uniform => 1 + drawn % MOST_MS,
             Scheduler::Priority { ranks, changes } => {
                 let index = match actor {
                     Actor::Worker(worker) => 2 + usize::from(worker),

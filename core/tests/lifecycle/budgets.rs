@@ -1,7 +1,7 @@
 //! When budgets and attempts begin again, and when they do not; the name is the claim.
 
 use amends_core::ids::Offset;
-use amends_core::lifecycle::command::Timer;
+use amends_core::lifecycle::command::{Command, Timer};
 use amends_core::lifecycle::event::{Event, ProbeSight, ProcessFailure};
 
 use crate::story::{Story, again, id};
@@ -60,6 +60,23 @@ fn a_probe_and_its_seek_have_one_budget() {
     story.after(19_999).event(Event::Probed { tenure: id("0#1"), sight: ProbeSight::Record(Offset(1)) });
     story.after(1).expired(Timer::Budget { tenure: id("0#1") });
     assert!(story.close().starts_with("could not finish 0#1 in 20s"));
+}
+
+#[test]
+fn a_read_between_a_seek_and_its_first_poll_draws_on_the_seeks_budget() {
+    let mut story = Story::new(2);
+    story.assigned(1, &[0, 1]).checked(1).claimed("0#1", 1, 0).observed("0#1", 1, 0);
+    // Its neighbour is slow, so that what PostgreSQL said of 0#1 is old when its lane is placed.
+    story.after(6_000).claimed("1#1", 1, 0).observed("1#1", 1, 0).checked(2).sought("0#1");
+    let within = story.commands().into_iter().find_map(|command| match command {
+        Command::Observe { tenure, within_ms, .. } if *tenure == id("0#1") => Some(*within_ms),
+        _ => None,
+    });
+    assert_eq!(within, Some(14_000));
+    story.observed("0#1", 1, 0);
+    assert!(story.says("poll"));
+    story.after(14_000).expired(Timer::Budget { tenure: id("0#1") });
+    assert!(!story.is_ending(), "the poll ended it");
 }
 
 #[test]

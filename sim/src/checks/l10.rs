@@ -78,6 +78,10 @@ impl Noticed {
     }
 
     fn delivered(&mut self, who: Life, event: &Event, truth: &Truth) {
+        if matches!(event, Event::Polled { .. } | Event::PollEmpty { .. } | Event::PollFailed { .. }) {
+            // Its client is served again.
+            self.deaf.remove(&who);
+        }
         match event {
             // Not idle any more: its next answer tells it.
             Event::Polled { tenure, .. } | Event::PollFailed { tenure, .. } => {

@@ -112,6 +112,28 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
+/// Which checks judge; the others see everything, and are silent.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Judges {
+    /// Every one.
+    #[default]
+    All,
+    /// The one of this name.
+    Only(&'static str),
+    /// None: a test makes up what the world does.
+    Nobody,
+}
+
+impl Judges {
+    fn has(self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(only) => only == name,
+            Self::Nobody => false,
+        }
+    }
+}
+
 /// Every check, called without a table so that the compiler sees through each; and every property of whole runs, which
 /// whoever runs the worlds asks.
 macro_rules! checks {
@@ -119,15 +141,14 @@ macro_rules! checks {
         /// All checks of one world.
         #[derive(Default)]
         pub struct Checks {
-            /// The one that judges, where the others are silent.
-            only: Option<&'static str>,
+            judges: Judges,
             $($field: $check),*
         }
 
         impl Checks {
-            /// From now on only the check of this name judges.
-            pub fn only(&mut self, name: &'static str) {
-                self.only = Some(name);
+            /// From now on only these checks judge.
+            pub fn let_judge(&mut self, judges: Judges) {
+                self.judges = judges;
             }
 
             /// Shows a fact to every check; the first that objects is told.
@@ -148,7 +169,7 @@ macro_rules! checks {
             #[inline(always)]
             fn judge(&mut self, fact: &Fact<'_>, truth: &Truth) -> Result<(), Box<Violation>> {
                 $(if let Err(why) = self.$field.see(fact, truth)
-                    && self.only.is_none_or(|only| only == <$check>::NAME)
+                    && self.judges.has(<$check>::NAME)
                 {
                     return Err(Violation::at(<$check>::NAME, <$check>::CLAIM, why, truth));
                 })*

@@ -95,9 +95,6 @@ impl Budgets {
                 let Some(tenancy) = process.tenancies.get(&id) else { return };
                 if spent.heard(event, tenancy, truth.now) {
                     self.begin(key, truth.now);
-                } else if matches!(event, Event::Sought { .. }) {
-                    // The poll is next; an owner that reads its row before it does so as an idle one.
-                    self.end(key);
                 }
             }
         }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use amends_sim::faults::Schedule;
 use amends_sim::run::{Lived, Stage, Tier, live};
+use amends_sim::scenario::marked;
 use clap::Args;
 
 use super::run::{read, wrong};
@@ -34,7 +34,7 @@ impl One {
     pub(crate) fn run(&self) -> ExitCode {
         let Some(seed) = self.seed else { return ExitCode::from(2) };
         let stage = match self.scenario.as_deref().map(read).transpose() {
-            Ok(None) => Stage::Drawn(Schedule::draw(seed)),
+            Ok(None) => Stage::Drawn(marked::draw(seed)),
             Ok(Some(scenario)) => Stage::Told(Arc::new(scenario), seed),
             Err(why) => {
                 eprintln!("{why}");

@@ -105,7 +105,7 @@ catalogue! {
     39 Poison "poison" (0, 0) "" each 150 ["key", "value", "size", "utf8", "nul"]: "a record cannot be read",
     40 SecondDeployment "second-deployment" (0, 0) "" once 300 ["same-manifest", "other-manifest"]: "another deployment works for the namespace",
     41 OrphanCommits "orphan-commits" (0, 4_000) "ms" each 300 []: "a dead process's transaction commits after it",
-    42 StatementLimit "statement-limit" (1_000, 60_000) "ms" each 100 []: "the server's statement limit is another than the worker's",
+    42 StatementLimit "statement-limit" (1_000, 60_000) "ms" each 400 []: "the server's statement limit is another than the worker's",
     43 SecondDatabase "second-database" (0, 0) "" once 300 []: "a second database has the same namespace",
     44 DecisionTooLarge "decision-too-large" (1, 4) "records that fit" each 150 []: "a decision is larger than it may be",
     45 StandbyWarned "standby-warned" (0, 0) "" each 150 ["kept", "forgotten"]: "COMMIT is answered with a warning of the synchronous standby",

@@ -10,7 +10,7 @@ mod catalogue;
 mod schedule;
 
 pub use catalogue::{CATALOGUE, Entry, Fault};
-pub use schedule::{Incident, Knob, Pick, Schedule, Scheduler, Shape};
+pub use schedule::{Incident, Knob, Moment, Pick, Schedule, Scheduler, Shape};
 
 /// One decision to strike, with what the fault needs to know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,6 +71,8 @@ pub struct Faults {
     /// What struck, in order: the world's decisions, from which it can be played again whatever the rates are.
     struck: Vec<Pick>,
     is_wild: bool,
+    /// A story is told first: only what it orders strikes.
+    is_held: bool,
 }
 
 impl Faults {
@@ -88,7 +90,13 @@ impl Faults {
             counted: [0; CATALOGUE.len()],
             struck: Vec::new(),
             is_wild: true,
+            is_held: false,
         }
+    }
+
+    /// Only what is ordered strikes, until this is undone.
+    pub fn hold(&mut self, is_held: bool) {
+        self.is_held = is_held;
     }
 
     /// Orders a strike.
@@ -124,7 +132,7 @@ impl Faults {
     }
 
     fn drawn(&mut self, fault: Fault) -> Option<Strike> {
-        let knob = self.knobs[fault.index()].as_ref()?;
+        let knob = self.knobs[fault.index()].as_ref().filter(|_| !self.is_held)?;
         let nth = &mut self.counted[fault.index()];
         *nth += 1;
         let nth = *nth;

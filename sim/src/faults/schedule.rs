@@ -19,6 +19,9 @@ pub struct Schedule {
     pub shape: Shape,
     /// In which order things happen that may happen in any.
     pub scheduler: Scheduler,
+    /// Where it begins: everything below begins then; at the start where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begins_at: Option<Moment>,
     /// What may go wrong at each opportunity; a fault that is left out never strikes.
     pub strikes: BTreeMap<Fault, Knob>,
     /// What goes wrong at its time, in order of time.
@@ -65,11 +68,16 @@ pub enum Scheduler {
         /// The steps at which the running actor falls to the end.
         changes: Vec<u32>,
     },
-    /// Begins at a marked step of a scenario.
-    Marked {
-        /// The scenario's name.
-        scenario: String,
-    },
+}
+
+/// A marked moment of a scenario.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Moment {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The mark's.
+    pub mark: String,
 }
 
 /// How a fault strikes in this world.
@@ -120,7 +128,7 @@ pub struct Incident {
 }
 
 impl Schedule {
-    /// The world of a seed: each fault is left out with probability one half, else drawn once.
+    /// The world of a seed that begins at the start: each fault is left out with probability one half, else drawn once.
     #[must_use]
     pub fn draw(seed: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -132,8 +140,12 @@ impl Schedule {
                 continue;
             }
             let (least, most) = entry.severity;
-            let one = rng.random_range(least..=most);
-            let two = rng.random_range(least..=most);
+            // Mild oftener than severe: what lasts too long ends in one and the same way.
+            let mut severity = || {
+                let most = rng.random_range(least..=most);
+                rng.random_range(least..=most)
+            };
+            let (one, two) = (severity(), severity());
             let forms = u32::try_from(entry.variants.len()).unwrap_or(1).max(1);
             if !entry.is_incident {
                 let per_mille = rng.random_range(1..=entry.per_mille);
@@ -160,7 +172,7 @@ impl Schedule {
             }
         }
         incidents.sort_by_key(|incident| incident.at_ms);
-        Self { seed, shape, scheduler, strikes, incidents }
+        Self { seed, shape, scheduler, begins_at: None, strikes, incidents }
     }
 }
 
@@ -183,18 +195,16 @@ impl Shape {
 
 impl Scheduler {
     fn draw(rng: &mut ChaCha8Rng) -> Self {
-        match rng.random_range(0..10) {
+        match rng.random_range(0..9) {
             0..4 => Self::Swarm { most_ms: (0..8).map(|_| 1 << rng.random_range(0..10)).collect() },
             4..7 => Self::Uniform,
-            7..9 => {
+            _ => {
                 let depth = rng.random_range(2..=3);
                 Self::Priority {
                     ranks: (0..6).map(|_| rng.random_range(0..6)).collect(),
                     changes: (1..depth).map(|_| rng.random_range(0..400)).collect(),
                 }
             }
-            // Worlds from marked states of scenarios are drawn by the campaign, which knows the scenarios.
-            _ => Self::Uniform,
         }
     }
 }

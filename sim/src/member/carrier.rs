@@ -13,7 +13,7 @@ use amends_core::source::record::Record;
 use madsim_rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use madsim_rdkafka::config::FromClientConfig;
 use madsim_rdkafka::consumer::BaseConsumer;
-use madsim_rdkafka::error::KafkaError;
+use madsim_rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use madsim_rdkafka::producer::{BaseProducer, BaseRecord};
 use madsim_rdkafka::{ClientConfig, Message, SimBroker, TopicPartitionList};
 
@@ -138,7 +138,10 @@ impl Fetcher {
                     }
                 }
                 // Neither the record nor, perhaps, its log has been published yet.
-                Some(Err(_)) | None => madsim::time::sleep(AGAIN).await,
+                None | Some(Err(KafkaError::MessageConsumption(RDKafkaErrorCode::UnknownTopic))) => {
+                    madsim::time::sleep(AGAIN).await;
+                }
+                Some(Err(error)) => return Err(error),
             }
         }
         Ok(offsets.iter().filter_map(|offset| fetched.get(offset).cloned()).collect())

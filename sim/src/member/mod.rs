@@ -57,6 +57,9 @@ impl Shared {
     }
 }
 
+/// The broker that carries the bytes of records never fails: what goes wrong in a world is the cluster's business.
+const CARRIED: &str = "nothing is lost between a world and the broker that carries its records";
+
 /// Milliseconds since the world began.
 fn now_ms() -> u64 {
     u64::try_from(madsim::time::TimeHandle::current().elapsed().as_millis()).unwrap_or(u64::MAX)
@@ -223,7 +226,7 @@ fn name(ground: &Ground, partition: Partition) -> LogName {
 
 /// Publishes whatever the logs hold and the broker does not.
 async fn publish(shared: Shared, seed: u64) {
-    let Ok(mut publisher) = Publisher::connect().await else { return };
+    let mut publisher = Publisher::connect().await.expect(CARRIED);
     loop {
         let missing = shared.with(|world, ground| {
             let truth = &ground.chronicle.truth;
@@ -252,9 +255,7 @@ async fn publish(shared: Shared, seed: u64) {
             missing
         });
         for (name, records) in missing {
-            if publisher.publish(name, &records).await.is_err() {
-                return;
-            }
+            publisher.publish(name, &records).await.expect(CARRIED);
         }
         shared.grown.notified().await;
     }

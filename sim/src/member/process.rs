@@ -15,7 +15,7 @@ use amends_store::world::StoreWorld;
 use amends_store::{Settings, Store, StoreError, Target, migrate, namespace};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::Shared;
+use super::{CARRIED, Shared};
 use super::carrier::{Fetcher, LogName};
 use crate::fact::Fact;
 use crate::faults::{Fault, Place};
@@ -86,10 +86,12 @@ async fn open(store: &Store<SimEnvironment>, shared: &Shared) -> Result<namespac
 
 /// Puts the records beside the polls that name them, in the order in which the client gave them.
 async fn fetch(mut told: UnboundedReceiver<Told>, inbox: UnboundedSender<Delivery>) {
-    let Ok(fetcher) = Fetcher::connect().await else { return };
+    let fetcher = Fetcher::connect().await.expect(CARRIED);
     while let Some((event, log)) = told.recv().await {
         let records = match &event {
-            Event::Polled { offsets, .. } => fetcher.fetch(log, offsets).await.ok().map(Arc::from),
+            Event::Polled { offsets, .. } => {
+                Some(Arc::from(fetcher.fetch(log, offsets).await.expect(CARRIED)))
+            }
             _ => None,
         };
         if inbox.send((event, records)).is_err() {

@@ -17,6 +17,7 @@ use scene::Scene;
 pub mod action;
 pub mod condition;
 pub mod expect;
+pub mod marked;
 pub mod mistakes;
 pub mod outcome;
 mod read;

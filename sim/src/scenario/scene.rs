@@ -189,17 +189,22 @@ impl Scene {
     #[must_use]
     pub fn schedule(&self, seed: u64) -> Schedule {
         let mut schedule = Schedule::draw(seed);
-        schedule.shape = self.shape.clone();
+        self.befall(&mut schedule);
         if !self.is_pace_mixed {
             schedule.scheduler = Scheduler::Uniform;
         }
         if !self.has_random_faults {
             (schedule.strikes, schedule.incidents) = Default::default();
         }
+        schedule
+    }
+
+    /// Lets what was drawn happen in this world.
+    pub(super) fn befall(&self, schedule: &mut Schedule) {
+        schedule.shape = self.shape.clone();
         for incident in &mut schedule.incidents {
             incident.worker %= self.shape.workers.max(1);
             incident.partition %= self.shape.partitions.max(1);
         }
-        schedule
     }
 }

@@ -50,7 +50,7 @@ impl World {
             | StopReason::Broken { .. } => true,
         };
         // In a story whoever tells it starts the next one.
-        if is_restarted && self.story.is_none() {
+        if is_restarted && !self.is_staged {
             self.agenda.at(ground.now() + RESTART_MS, Due::Start(who.next()));
         }
     }
@@ -65,7 +65,11 @@ impl World {
         self.kafka.heal(ground);
         ground.chronicle.tell(&Fact::Healed);
         out.push(Happening::Heal);
-        if self.story.is_some() {
+        if self.schedule.begins_at.is_some() {
+            // A fair run may come before the mark.
+            (self.story, self.is_staged) = (None, false);
+        }
+        if self.is_staged {
             return;
         }
         let all: Vec<(Life, bool)> = self.processes.all().collect();

@@ -15,7 +15,7 @@ use amends_core::source::boundary::{Declared, Sink};
 use crate::agenda::{Agenda, earlier};
 use crate::chronicle::Chronicle;
 use crate::fact::Fact;
-use crate::faults::{Fault, Faults, Incident, Place, Schedule};
+use crate::faults::{Fault, Faults, Incident, Moment, Place, Schedule};
 use crate::few::Few;
 use crate::ground::Ground;
 use crate::kafka::{Kafka, Told};
@@ -87,8 +87,10 @@ pub struct World {
     asked: Vec<Happening>,
     /// Dies within its next transaction, and starts again after so many milliseconds.
     doomed: Few<Life, u64>,
-    /// What happens in it, where a scenario says so; nothing else does then but what follows.
+    /// What happens in it, where a scenario says so.
     story: Option<Story>,
+    /// Nobody starts, and nothing heals, but by its story.
+    is_staged: bool,
 }
 
 /// The declared topic's UUID in every world.
@@ -104,14 +106,47 @@ impl World {
     #[must_use]
     pub fn new(schedule: Schedule, is_traced: bool) -> (Self, Ground) {
         let (mut world, mut ground) = Self::still(schedule, is_traced);
-        let shape = &world.schedule.shape;
-        for worker in 0..shape.workers {
+        match &world.schedule.begins_at {
+            Some(moment) => {
+                ground.chronicle.watch();
+                ground.faults.hold(true);
+                (world.story, world.is_staged) = (Some(Story::up_to(moment)), true);
+            }
+            None => world.let_loose(&mut ground),
+        }
+        (world, ground)
+    }
+
+    /// Whoever does not work starts, faults may strike, and their end is near.
+    fn let_loose(&mut self, ground: &mut Ground) {
+        if let Some(Moment { mark, .. }) = &self.schedule.begins_at {
+            ground.chronicle.line(format_args!("at the mark {mark}"));
+        }
+        ground.faults.hold(false);
+        self.is_staged = false;
+        for worker in 0..self.schedule.shape.workers {
+            let newest = self.processes.newest(worker);
+            if newest.is_some_and(|who| self.processes.living(worker) == Some(who)) {
+                continue;
+            }
             // Not at once: who comes first is part of the schedule.
             let after = ground.pace.wait(Wait::Callback, Actor::Worker(worker));
-            world.agenda.at(after, Due::Start(Life::first(worker)));
+            let next = newest.map_or(Life::first(worker), Life::next);
+            self.agenda.at(ground.now() + after, Due::Start(next));
         }
-        world.agenda.at(shape.wild_ms, Due::Heal);
-        (world, ground)
+        self.plan(ground.now());
+        self.agenda.at(ground.now() + self.schedule.shape.wild_ms, Due::Heal);
+    }
+
+    /// What happens at its time, by the schedule.
+    fn plan(&mut self, from_ms: u64) {
+        for incident in &self.schedule.incidents {
+            self.agenda.at(from_ms + incident.at_ms, Due::Incident(incident.clone()));
+        }
+        let grows_every_ms = self.schedule.shape.grows_every_ms;
+        if grows_every_ms > 0 {
+            self.agenda.at(from_ms + grows_every_ms, Due::Publish);
+        }
     }
 
     /// The world of a scenario with one of its seeds: nobody starts, and nothing heals, but by its story.
@@ -119,7 +154,8 @@ impl World {
     pub fn staged(scenario: Arc<Scenario>, seed: u64, is_traced: bool) -> (Self, Ground) {
         let (mut world, mut ground) = Self::still(scenario.schedule(seed), is_traced);
         ground.chronicle.watch();
-        world.story = Some(Story::of(scenario));
+        world.plan(0);
+        (world.story, world.is_staged) = (Some(Story::of(scenario)), true);
         (world, ground)
     }
 
@@ -139,23 +175,17 @@ impl World {
             batch_bytes: 4 << 20,
         };
         let kafka = Kafka::new(shape, declared(), &mut ground);
-        let mut agenda = Agenda::default();
-        for incident in &schedule.incidents {
-            agenda.at(incident.at_ms, Due::Incident(incident.clone()));
-        }
-        if shape.grows_every_ms > 0 {
-            agenda.at(shape.grows_every_ms, Due::Publish);
-        }
         let world = Self {
             settings,
             kafka,
             processes: Processes::default(),
-            agenda,
+            agenda: Agenda::default(),
             phase: Phase::Wild,
             told: Vec::new(),
             asked: Vec::new(),
             doomed: Few::default(),
             story: None,
+            is_staged: false,
             schedule,
         };
         (world, ground)

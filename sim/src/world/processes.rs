@@ -28,6 +28,12 @@ impl Processes {
         self.newest.get(&worker).filter(|process| process.is_living).map(|process| process.who)
     }
 
+    /// The worker's newest process, if it ever had one.
+    #[must_use]
+    pub fn newest(&self, worker: u8) -> Option<Life> {
+        self.newest.get(&worker).map(|process| process.who)
+    }
+
     /// Every worker's newest process, with whether it lives.
     pub fn all(&self) -> impl Iterator<Item = (Life, bool)> + '_ {
         self.newest.values().map(|process| (process.who, process.is_living))

@@ -7,11 +7,13 @@ use amends_core::lifecycle::event::Event;
 
 use super::{Happening, Phase, World};
 use crate::fact::{Entry, Fact};
+use crate::faults::Moment;
 use crate::ground::Ground;
 use crate::kafka;
 use crate::life::Life;
 use crate::scenario::Scenario;
 use crate::scenario::action::{Action, Request, Setting};
+use crate::scenario::marked;
 use crate::scenario::mistakes::Mistake;
 use crate::scenario::telling::{Next, Telling};
 
@@ -21,11 +23,17 @@ pub(super) struct Story {
     telling: Telling,
     due: Option<u64>,
     missed: Option<Mistake>,
+    /// The mark at which it is left, where it only leads to one.
+    leads_to: Option<String>,
 }
 
 impl Story {
     pub(super) fn of(scenario: Arc<Scenario>) -> Self {
-        Self { scenario, telling: Telling::default(), due: Some(0), missed: None }
+        Self { scenario, telling: Telling::default(), due: Some(0), missed: None, leads_to: None }
+    }
+
+    pub(super) fn up_to(moment: &Moment) -> Self {
+        Self { leads_to: Some(moment.mark.clone()), ..Self::of(marked::scenario(moment)) }
     }
 
     pub(super) fn due(&self) -> Option<u64> {
@@ -62,7 +70,12 @@ impl World {
             let chronicle = &ground.chronicle;
             match story.telling.next(&scenario.story, chronicle.outcome(), &chronicle.truth) {
                 Next::Perform(action) => self.act(ground, action, out),
-                Next::Mark(_) => {}
+                Next::Mark(name) => {
+                    if story.leads_to.as_deref() == Some(name) {
+                        return self.let_loose(ground);
+                    }
+                }
+                Next::Missed(_) | Next::Over if story.leads_to.is_some() => return self.let_loose(ground),
                 Next::Wait { at_ms } => {
                     story.due = Some(at_ms);
                     break;
@@ -140,7 +153,7 @@ impl World {
 
     /// The worker's next process.
     fn begin(&mut self, ground: &mut Ground, worker: u8, out: &mut Vec<Happening>) {
-        let newest = self.processes.all().map(|(who, _)| who).find(|who| who.worker == worker);
+        let newest = self.processes.newest(worker);
         self.start(ground, newest.map_or(Life::first(worker), Life::next), out);
     }
 

@@ -6,6 +6,7 @@ use amends_core::ids::{Frontier, Incarnation, Offset, Partition, RebalanceId, Te
 use amends_core::lifecycle::command::{CheckId, CheckParts, Command};
 use amends_core::lifecycle::event::Event;
 use amends_core::source::boundary::Sight;
+use amends_sim::checks::Judges;
 use amends_sim::chronicle::Chronicle;
 use amends_sim::faults::{Fault, Faults, Incident, Order, Schedule, Scheduler, Shape, Strike};
 use amends_sim::ground::Ground;
@@ -51,7 +52,7 @@ pub fn shape(partitions: u32, records: u32) -> Shape {
 
 pub fn schedule(seed: u64, shape: Shape) -> Schedule {
     let (strikes, incidents) = (BTreeMap::new(), Vec::new());
-    Schedule { seed, shape, scheduler: Scheduler::Uniform, strikes, incidents }
+    Schedule { seed, shape, scheduler: Scheduler::Uniform, begins_at: None, strikes, incidents }
 }
 
 impl Desk {
@@ -68,7 +69,7 @@ impl Desk {
             pace: Pace::new(schedule.seed, schedule.scheduler.clone()),
         };
         // Commits are made up here, to put the log where a test wants it.
-        ground.chronicle.judge_only("nothing");
+        ground.chronicle.let_judge(Judges::Nobody);
         let kafka = Kafka::new(shape, declared(), &mut ground);
         let (told, tenures, inbox) = (Vec::new(), BTreeMap::new(), Vec::new());
         Self { ground, kafka, told, is_obedient: true, tenures, checks: 0, inbox }

@@ -8,7 +8,7 @@ const WORLDS: u64 = 1_000;
 /// Lives worlds with a change in them, and no check objects.
 fn breaks_nothing(change: &'static [Defect]) {
     for seed in 0..WORLDS {
-        let (world, ground) = World::new(Schedule::draw(seed), false);
+        let (world, ground) = World::new(marked::draw(seed), false);
         let mut walk = Walk::planted(world, ground, change);
         walk.live();
         let broken = walk.ground().chronicle.broken();

@@ -12,11 +12,12 @@ use amends_core::lifecycle::Settings;
 use amends_core::lifecycle::command::{CheckParts, Command, Range, Timer};
 use amends_core::lifecycle::event::{Event, Failure, PollFailure, ProcessFailure};
 use amends_core::lifecycle::stop::StopReason;
-use amends_sim::checks::{ALL, Violation};
+use amends_sim::checks::{ALL, Judges, Violation};
 use amends_sim::faults::{Fault, Incident, Schedule};
 use amends_sim::ground::Ground;
 use amends_sim::life::Life;
 use amends_sim::plant::{Defect, Memory, Sql};
+use amends_sim::scenario::marked;
 use amends_sim::truth::Truth;
 use amends_sim::walk::Walk;
 use amends_sim::world::World;
@@ -57,7 +58,7 @@ fn caught_in(world: impl Fn(u64) -> Schedule, check: &'static str, defects: &'st
     assert!(ALL.iter().any(|(name, _)| *name == check), "there is no check {check}");
     let live = |seed: u64, defects| {
         let (world, mut ground) = World::new(world(seed), true);
-        ground.chronicle.judge_only(check);
+        ground.chronicle.let_judge(Judges::Only(check));
         let mut walk = Walk::planted(world, ground, defects);
         walk.live();
         walk

@@ -27,7 +27,7 @@ fn caught(check: &'static str, defects: &'static [Sql]) {
     let live = |seed, defects| {
         let world = thread::spawn(move || {
             let (world, mut ground) = World::new(calm(seed), true);
-            ground.chronicle.judge_only(check);
+            ground.chronicle.let_judge(Judges::Only(check));
             Member::live_planted(world, ground, defects).with(|_, ground| told(check, ground).cloned())
         });
         world.join().unwrap_or_else(|_| panic!("seed {seed}: the simulator fell over"))

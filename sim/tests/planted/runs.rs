@@ -9,12 +9,10 @@ use amends_sim::scenario::Scenario;
 
 use super::*;
 
-/// A check that no fact concerns: the world is lived to its end whatever happens in it.
-const NONE: &str = "L8";
-
 /// A world of tier A at its end, with its steps.
 fn lived(world: World, mut ground: Ground, defects: &'static [Defect]) -> Walk {
-    ground.chronicle.judge_only(NONE);
+    // The world is lived to its end whatever happens in it.
+    ground.chronicle.let_judge(Judges::Nobody);
     ground.chronicle.keep_steps();
     let mut walk = Walk::planted(world, ground, defects);
     walk.live();
@@ -109,7 +107,7 @@ pub mod groups {
     /// Two workers of one database, and one of another that has a namespace of the same name.
     fn joined(call: Call) -> Chronicle {
         let mut chronicle = Chronicle::new(Truth::new(declared(), 1, 1), true);
-        chronicle.judge_only("S29");
+        chronicle.let_judge(Judges::Only("S29"));
         for (worker, database) in [(0, 1), (1, 1), (2, 2)] {
             let uuid = Uuid::from_u128(database << 96 | database);
             let (who, namespace) = (Life::first(worker), Namespace { name: "n".to_owned(), uuid });

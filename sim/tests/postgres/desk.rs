@@ -9,6 +9,7 @@ use amends_core::lifecycle::command::{Command, Range};
 use amends_core::lifecycle::event::Event;
 use amends_core::source::manifest::{Config, Ledger, Manifest};
 use amends_core::source::record::Record;
+use amends_sim::checks::Judges;
 use amends_sim::chronicle::Chronicle;
 use amends_sim::faults::{Fault, Faults, Incident, Order, Schedule, Scheduler, Strike};
 use amends_sim::ground::Ground;
@@ -51,7 +52,7 @@ pub fn world<T: Send + 'static, F: Future<Output = T>>(
             let truth = Truth::new(manifest().config().source_incarnation(), 2, 2);
             let mut chronicle = Chronicle::new(truth, is_traced);
             // Nothing is published here, and no reducer asks: only what the server tells is looked at.
-            chronicle.judge_only("nothing");
+            chronicle.let_judge(Judges::Nobody);
             let ground = Arc::new(Mutex::new(Ground {
                 chronicle,
                 faults: Faults::new(&schedule),

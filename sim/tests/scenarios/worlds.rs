@@ -18,8 +18,8 @@ fn a_world_is_what_its_lines_say_and_no_fault_strikes_by_itself() {
     let scenario = scenario(world, "0s start a");
     assert_eq!(scenario.claim, "A claim of two lines.");
     assert_eq!(scenario.seeds(), 0..7);
-    let Schedule { seed, shape, scheduler, strikes, incidents } = scenario.schedule(5);
-    assert_eq!((seed, scheduler), (5, Scheduler::Uniform));
+    let Schedule { seed, shape, scheduler, begins_at, strikes, incidents } = scenario.schedule(5);
+    assert_eq!((seed, scheduler, begins_at), (5, Scheduler::Uniform, None));
     assert_eq!((shape.partitions, shape.records, shape.grows_every_ms), (3, 4, 2_000));
     assert_eq!((shape.workers, shape.lanes, shape.batch_records, shape.session_timeout_ms), (2, 1, 2, 6_000));
     assert!(strikes.is_empty() && incidents.is_empty());
