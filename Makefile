@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 SHELL := bash
 
-.PHONY: help demo check build test contract bench bless setup up down
+.PHONY: help demo check build test sim campaign contract bench bless setup up down
 
 # The services that tests and the demo use: what `make up` started, or what AMENDS_TEST_* name.
 kafka_port := $(or $(AMENDS_KAFKA_PORT),19092)
@@ -25,6 +25,13 @@ build: setup ## build everything
 
 test: setup up ## run all tests on real services
 	@$(services) cargo test --workspace --locked
+
+sim: setup ## tell all scenarios in both tiers, live 2,000 worlds of tier B, and compare two profiles
+	@fixtures/sim.sh
+
+campaign: setup ## live 100,000 worlds of tier A and 20,000 of tier B; all that can go wrong must be seen
+	@cargo sim campaign --tier a --seeds 0..100000
+	@cargo sim campaign --tier b --seeds 0..20000
 
 contract: setup up ## hold the model of PostgreSQL and its stored answers against a real one; BLESS=1 stores what it answers
 	@cargo sim contract --live '$(database)' $(if $(BLESS),--bless)

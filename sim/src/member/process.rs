@@ -15,8 +15,8 @@ use amends_store::world::StoreWorld;
 use amends_store::{Settings, Store, StoreError, Target, migrate, namespace};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::{CARRIED, Shared};
 use super::carrier::{Fetcher, LogName};
+use super::{CARRIED, Shared};
 use crate::fact::Fact;
 use crate::faults::{Fault, Place};
 use crate::life::Life;

@@ -78,6 +78,7 @@ pub fn draw(seed: u64) -> Schedule {
 #[must_use]
 pub fn scenario(moment: &Moment) -> Arc<Scenario> {
     let found = MARKED.iter().find(|(known, _)| known == moment);
-    let (_, scenario) = found.unwrap_or_else(|| panic!("no scenario {} has a mark {}", moment.scenario, moment.mark));
+    let (_, scenario) =
+        found.unwrap_or_else(|| panic!("no scenario {} has a mark {}", moment.scenario, moment.mark));
     Arc::clone(scenario)
 }

@@ -23,7 +23,11 @@ fn every_mark_is_one_at_which_a_world_may_begin() {
                 // A world whose faults are over before its mark shows nothing.
                 Deed::Perform { action: Action::Heal, .. } => {
                     let behind = scenario.story.iter().skip_while(|behind| *behind != act);
-                    assert!(!behind.into_iter().any(|act| matches!(act.deed, Deed::Mark(_))), "{}", path.display());
+                    assert!(
+                        !behind.into_iter().any(|act| matches!(act.deed, Deed::Mark(_))),
+                        "{}",
+                        path.display()
+                    );
                 }
                 Deed::Perform { .. } | Deed::Until { .. } => {}
             }
@@ -48,8 +52,12 @@ fn a_world_leads_to_its_mark_before_anything_strikes_by_itself() {
     let seeds: Vec<u64> = (0..400).filter(|seed| marked::draw(*seed).begins_at.is_some()).collect();
     for seed in seeds {
         let lived = live(Tier::A, Stage::Drawn(marked::draw(seed)), true).unwrap();
-        let before: Vec<&str> = lived.trace.lines().take_while(|line| !line.contains("at the mark")).collect();
+        let before: Vec<&str> =
+            lived.trace.lines().take_while(|line| !line.contains("at the mark")).collect();
         assert!(before.len() < lived.trace.lines().count(), "seed {seed} never comes to its mark");
-        assert!(!before.iter().any(|line| line.contains("timer-misbehaves")), "seed {seed} strikes too early");
+        assert!(
+            !before.iter().any(|line| line.contains("timer-misbehaves")),
+            "seed {seed} strikes too early"
+        );
     }
 }
