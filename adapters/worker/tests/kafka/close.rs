@@ -1,5 +1,7 @@
 //! Leaving: a healthy broker, a frozen one, orders that come too late; a lost assignment.
 
+use std::sync::Mutex;
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use amends::kafka::{Pipeline, Settings};
@@ -9,7 +11,7 @@ use amends_core::lifecycle::event::Event;
 use rdkafka::mocking::MockCluster;
 use rdkafka_sys::RDKafkaRespErr;
 
-use crate::support::{Topic, World, fresh_name, tenure};
+use crate::support::{Topic, World, fresh_name, pipeline, tenure};
 
 #[test]
 fn a_close_with_an_unanswered_callback_is_quick() {
@@ -49,6 +51,27 @@ fn every_question_after_the_close_is_answered() {
         ),
         "{answers:?}"
     );
+}
+
+/// Whatever a thread is stuck in: a call of librdkafka's looks the same from outside.
+#[test]
+fn a_member_that_is_stuck_does_not_hold_up_the_close() {
+    let topic = Topic::new(1);
+    let (release, stuck) = channel::<()>();
+    let stuck = Mutex::new(stuck);
+    let mut world = World::heard(pipeline(&topic, &fresh_name()), move |event| {
+        if matches!(event, Event::Assigned { .. }) {
+            let released = stuck.lock().expect("nobody panics").recv();
+            assert!(released.is_err(), "the test lets go of it");
+        }
+    });
+    world.assigned();
+    let begun = Instant::now();
+    world.close();
+    assert!(begun.elapsed() < Duration::from_secs(7), "{:?}", begun.elapsed());
+    drop(release);
+    let late = world.next(Duration::from_secs(2));
+    assert!(late.is_none(), "it is left behind: {late:?}");
 }
 
 fn mocked(cluster: &MockCluster<'_, rdkafka::producer::DefaultProducerContext>) -> World {

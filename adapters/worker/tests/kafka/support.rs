@@ -129,9 +129,16 @@ impl World {
     }
 
     pub fn of(pipeline: Pipeline) -> Self {
+        Self::heard(pipeline, |_| {})
+    }
+
+    /// The same, with something that each event does to the thread that delivered it.
+    pub fn heard(pipeline: Pipeline, hear: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         let (sender, deliveries) = channel();
-        let deliver = Arc::new(move |delivery| {
+        let deliver = Arc::new(move |delivery: Delivery| {
+            let event = delivery.event.clone();
             let _ = sender.send(delivery);
+            hear(&event);
         });
         Self { kafka: KafkaWorld::start(pipeline, deliver).expect("started"), deliveries }
     }
