@@ -236,7 +236,7 @@ fn queues_are_emptied_when_a_callback_is_posted() {
     desk.kafka.revoke(&mut desk.ground, A);
     desk.run(100);
     let [(_, _, first), (_, _, second)] = &desk.told[told..] else { panic!("{:?}", &desk.told[told..]) };
-    assert!(is_empty(first) && matches!(second, Event::Revoked { .. }));
+    assert!(matches!(first, Event::Revoked { .. }) && is_empty(second));
     desk.publish(0);
     assert!(is_empty(&desk.polled(tenure(0, 1))), "the lane is gone, whatever its owner thinks");
 }
