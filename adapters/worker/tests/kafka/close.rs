@@ -5,7 +5,6 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use amends::kafka::{Pipeline, Settings};
-use amends_core::ids::{Frontier, RebalanceId};
 use amends_core::lifecycle::command::Command;
 use amends_core::lifecycle::event::Event;
 use rdkafka::mocking::MockCluster;
@@ -22,35 +21,6 @@ fn a_close_with_an_unanswered_callback_is_quick() {
     world.close();
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     eprintln!("measured: closing with an unanswered callback took {:?}", begun.elapsed());
-}
-
-#[test]
-fn every_question_after_the_close_is_answered() {
-    let topic = Topic::new(1);
-    let mut world = World::start(&topic);
-    world.take(tenure(0, 1), 0);
-    let begun = Instant::now();
-    world.close();
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
-    let lane = tenure(0, 1);
-    let rebalance = RebalanceId { member: 1, number: 1 };
-    world.perform(Command::Poll { tenure: lane, records: 1, bytes: 1, wait_ms: 1000 });
-    world.perform(Command::Seek { tenure: lane, frontier: Frontier(0), within_ms: 1000 });
-    world.perform(Command::Assign { rebalance, positions: vec![(lane, Frontier(0))] });
-    world.perform(Command::Unassign { rebalance });
-    world.perform(Command::Retire { tenure: lane });
-    world.perform(Command::Close);
-    let answers: Vec<Event> = std::iter::from_fn(|| world.next(Duration::from_millis(500)))
-        .map(|delivery| delivery.event)
-        .filter(|event| !matches!(event, Event::Revoked { .. }))
-        .collect();
-    assert!(
-        matches!(
-            answers.as_slice(),
-            [Event::PollEmpty { .. }, Event::SeekFailed { .. }, Event::SeekFailed { .. }, Event::Closed]
-        ),
-        "{answers:?}"
-    );
 }
 
 /// Whatever a thread is stuck in: a call of librdkafka's looks the same from outside.
