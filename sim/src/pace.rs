@@ -56,6 +56,11 @@ impl Pace {
         Self { seed: mix(seed, 7), scheduler, drawn: [0; 8], steps: 0 }
     }
 
+    /// From now on nobody is slower than others.
+    pub fn heal(&mut self) {
+        self.scheduler = Scheduler::Uniform;
+    }
+
     /// How long it takes this time, in milliseconds, at least 1.
     pub fn wait(&mut self, wait: Wait, actor: Actor) -> u64 {
         let nth = &mut self.drawn[wait as usize];

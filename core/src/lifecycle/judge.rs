@@ -37,21 +37,21 @@ impl Lifecycle {
         Turn::Done
     }
 
-    /// The source, then each frontier that is held.
+    /// The source, then each partition that was given.
     fn judge(&self, sight: &Sight) -> Verdict {
         match (self.shared.settings.source.judge(sight), sight.bounds.as_deref()) {
-            (Verdict::Pass, Some(bounds)) => self.judge_frontiers(bounds),
+            (Verdict::Pass, Some(bounds)) => self.judge_partitions(bounds),
             (verdict, _) => verdict,
         }
     }
 
-    fn judge_frontiers(&self, bounds: &Bounds) -> Verdict {
+    fn judge_partitions(&self, bounds: &Bounds) -> Verdict {
         let source = &self.shared.settings.source;
         self.tenures
             .values()
             .filter(|tenure| tenure.is_living())
-            .filter_map(|tenure| {
-                Some(source.judge_frontier(bounds, tenure.id.partition, tenure.hold?.frontier))
+            .map(|tenure| {
+                source.judge_partition(bounds, tenure.id.partition, tenure.hold.map(|hold| hold.frontier))
             })
             .find(|verdict| *verdict != Verdict::Pass)
             .unwrap_or(Verdict::Pass)

@@ -167,17 +167,34 @@ impl Declared {
         Verdict::Pass
     }
 
-    /// Judges one partition's frontier against its log. A partition without a leader is judged by
-    /// [`Self::judge`].
+    /// Judges one partition that the group gave, and its frontier when that is known. A declared one without a leader is
+    /// judged by [`Self::judge`].
     #[must_use]
-    pub fn judge_frontier(&self, bounds: &Bounds, partition: Partition, frontier: Frontier) -> Verdict {
-        let Some(LogSpan { start, end }) = bounds.log(partition) else { return Verdict::Pass };
-        if start > frontier.next_offset() {
-            Verdict::Refuse(Refusal::StartAboveFrontier { partition, frontier, start })
-        } else if frontier.next_offset() > end {
-            Verdict::AskAgain(Refusal::FrontierAboveEnd { partition, frontier, end })
-        } else {
-            Verdict::Pass
+    pub fn judge_partition(
+        &self,
+        bounds: &Bounds,
+        partition: Partition,
+        frontier: Option<Frontier>,
+    ) -> Verdict {
+        let Some(LogSpan { start, end }) = bounds.log(partition) else {
+            return match self.sink {
+                _ if partition.0 < self.partitions => Verdict::Pass,
+                // The group has more partitions than the broker that was asked: it is behind.
+                Sink::Ledger => Verdict::AskAgain(Refusal::PartitionsGrew {
+                    expected: self.partitions,
+                    seen: partition.0.saturating_add(1),
+                }),
+                Sink::Archive | Sink::Workflow => Verdict::AskAgain(Refusal::NoLeader { partition }),
+            };
+        };
+        match frontier {
+            Some(frontier) if start > frontier.next_offset() => {
+                Verdict::Refuse(Refusal::StartAboveFrontier { partition, frontier, start })
+            }
+            Some(frontier) if frontier.next_offset() > end => {
+                Verdict::AskAgain(Refusal::FrontierAboveEnd { partition, frontier, end })
+            }
+            Some(_) | None => Verdict::Pass,
         }
     }
 }

@@ -82,8 +82,20 @@ fn each_frontier_is_held_against_its_log() {
     bounds.logs[1] = Some(LogSpan { start: Offset(3), end: Offset(10) });
     let mut table = String::new();
     for frontier in [2, 3, 10, 11] {
-        let verdict = declared.judge_frontier(&bounds, Partition(1), Frontier(frontier));
+        let verdict = declared.judge_partition(&bounds, Partition(1), Some(Frontier(frontier)));
         writeln!(table, "{frontier:>2} in 3..10  {}", shown(&verdict)).expect("a string");
+    }
+    assert_snapshot!(table);
+}
+
+#[test]
+fn a_partition_that_no_broker_shows_is_never_passed() {
+    let (_, bounds) = healthy();
+    let mut table = String::new();
+    for sink in SINKS {
+        let declared = Declared { sink, incarnation: incarnation(7), partitions: 2 };
+        let verdict = declared.judge_partition(&bounds, Partition(2), None);
+        writeln!(table, "{sink:<10?} {}", shown(&verdict)).expect("a string");
     }
     assert_snapshot!(table);
 }

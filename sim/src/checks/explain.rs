@@ -7,7 +7,13 @@ use amends_core::source::boundary::Refusal;
 use crate::fact::Op;
 use crate::faults::Fault;
 use crate::life::Life;
-use crate::truth::Truth;
+use crate::truth::{Tenancy, Truth};
+
+/// Whether nobody has told the process yet what became of a transaction.
+pub(super) fn is_open(tenancy: &Tenancy) -> bool {
+    let op = tenancy.in_flight.map(|in_flight| in_flight.op);
+    tenancy.open.is_some() || matches!(op, Some(Op::Claim | Op::Process))
+}
 
 /// Whether the world knows a cause for a stop. `was_broken`: the process was told of something that will not get better.
 pub(super) fn is_explained(reason: &StopReason, who: Life, was_broken: bool, truth: &Truth) -> bool {
@@ -18,10 +24,7 @@ pub(super) fn is_explained(reason: &StopReason, who: Life, was_broken: bool, tru
         }
         StopReason::Refused { refusal } => is_refusable(refusal, truth),
         StopReason::Unresolved { tenure, .. } => {
-            process.and_then(|process| process.tenancies.get(tenure)).is_some_and(|tenancy| {
-                let op = tenancy.in_flight.map(|in_flight| in_flight.op);
-                tenancy.open.is_some() || matches!(op, Some(Op::Claim | Op::Process))
-            })
+            process.and_then(|process| process.tenancies.get(tenure)).is_some_and(is_open)
         }
         // Each fence needs somebody else's claim, or a failover that forgot our own.
         StopReason::Contended { partition, times } => {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use amends_core::ids::Partition;
+use amends_core::ids::{Partition, TenureId};
 use amends_core::lifecycle::command::{Command, Timer};
 use amends_core::lifecycle::event::{Event, Failure, ProcessFailure};
 use amends_core::lifecycle::stop::StopReason;
 
 use super::due::Due;
-use super::explain::is_explained;
+use super::explain::{is_explained, is_open};
 use super::{Check, Verdict};
 use crate::fact::{Commit, Fact, LogChange, Op};
 use crate::life::Life;
@@ -27,6 +27,8 @@ pub struct VisibleStop {
     /// Processes that began since then.
     fresh: BTreeSet<Life>,
     broken: BTreeSet<Life>,
+    /// Whose outcome was open when its process began to drain: it may be read after the reason was given.
+    doubted: BTreeSet<(Life, TenureId)>,
 }
 
 impl Check for VisibleStop {
@@ -121,10 +123,18 @@ impl VisibleStop {
 
     fn commanded(&mut self, who: Life, command: &Command, truth: &Truth) -> Verdict {
         match command {
-            Command::Wait { timer: Timer::Drain, .. } | Command::Rejoin { .. } => self.due.clear(&who),
+            Command::Wait { timer: Timer::Drain, .. } => {
+                self.due.clear(&who);
+                let tenancies = truth.processes.get(&who).map(|process| process.tenancies.iter());
+                let open = tenancies.into_iter().flatten().filter(|(_, tenancy)| is_open(tenancy));
+                self.doubted.extend(open.map(|(id, _)| (who, *id)));
+            }
+            Command::Rejoin { .. } => self.due.clear(&who),
             Command::Stop { reason } => {
                 let code = reason.code();
-                if !is_explained(reason, who, self.broken.contains(&who), truth) {
+                let was_in_doubt = matches!(reason, StopReason::Unresolved { tenure, .. }
+                    if self.doubted.contains(&(who, *tenure)));
+                if !was_in_doubt && !is_explained(reason, who, self.broken.contains(&who), truth) {
                     return Err(format!(
                         "{who} stops with {code}, and nothing in the world explains it: {reason}"
                     ));

@@ -1,6 +1,6 @@
 //! Knows one member's client: which callback waits for its answer, what it holds, and where each lane reads.
 
-use amends_core::ids::{Offset, TenureId};
+use amends_core::ids::{Incarnation, Offset, TenureId};
 
 use super::Step;
 use super::callback::Callback;
@@ -76,6 +76,9 @@ impl Client {
     }
 }
 
+/// Which log, and how often it had been cut; nothing before the first fetch.
+pub(super) type Source = Option<(Incarnation, u32)>;
+
 /// Where one tenure reads.
 pub(super) struct Lane {
     pub(super) tenure: TenureId,
@@ -83,6 +86,8 @@ pub(super) struct Lane {
     pub(super) position: Offset,
     /// Fetched, but not given.
     pub(super) queue: Vec<Offset>,
+    /// The log that they lie in.
+    pub(super) source: Source,
     /// The position was found outside of the log: nothing is fetched until the next seek.
     pub(super) is_reset: bool,
     pub(super) waiting: Option<Waiting>,
@@ -100,7 +105,7 @@ pub(super) struct Waiting {
 
 impl Lane {
     pub(super) fn new(tenure: TenureId, position: Offset) -> Self {
-        Self { tenure, position, queue: Vec::new(), is_reset: false, waiting: None }
+        Self { tenure, position, queue: Vec::new(), source: None, is_reset: false, waiting: None }
     }
 
     pub(super) fn move_to(&mut self, position: Offset) {
@@ -109,12 +114,15 @@ impl Lane {
         self.is_reset = false;
     }
 
-    /// Fetches until so many records are queued, or all there are.
-    pub(super) fn fetch(&mut self, log: &Log, ahead: usize) {
+    /// Fetches until so many records are queued, or all there are. What was fetched from another log is given first.
+    pub(super) fn fetch(&mut self, incarnation: Incarnation, log: &Log, ahead: usize) {
         let missing = ahead.saturating_sub(self.queue.len());
-        if missing == 0 || self.is_reset || self.is_outside(log) {
+        let source = Some((incarnation, log.cuts()));
+        let is_elsewhere = !self.queue.is_empty() && self.source != source;
+        if missing == 0 || is_elsewhere || self.is_reset || self.is_outside(log) {
             return;
         }
+        self.source = source;
         let queued = self.queue.len();
         self.queue.extend(log.visible(self.position).take(missing));
         if let Some(last) = self.queue[queued..].last() {

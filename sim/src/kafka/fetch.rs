@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use amends_core::ids::{Frontier, Offset, Partition, TenureId};
+use amends_core::ids::{Frontier, Incarnation, Offset, Partition, TenureId};
 use amends_core::lifecycle::event::{Event, Failure, Offsets, PollFailure, ProbeSight};
 
 use super::client::{ClientId, Lane, Waiting};
 use super::{Kafka, Step};
 use crate::faults::{Fault, Place, Strike};
 use crate::ground::Ground;
+use crate::life::Life;
 use crate::pace::{Actor, Wait};
 
 /// The longest that a seek keeps the client's thread.
@@ -141,7 +142,7 @@ impl Kafka {
     pub(super) fn fetch(&mut self, ground: &Ground, id: ClientId, tenure: TenureId) {
         let Some(log) = self.topic.led(&ground.chronicle.truth, tenure.partition) else { return };
         if let Some(lane) = self.clients[id].lane(tenure) {
-            lane.fetch(log, self.ahead);
+            lane.fetch(ground.chronicle.truth.current, log, self.ahead);
         }
     }
 
@@ -168,7 +169,7 @@ impl Kafka {
         let earlier = lane.waiting.replace(Waiting { ask, records: records.max(1), deadline, misbehaves });
         let log = self.topic.led(&ground.chronicle.truth, tenure.partition);
         if let Some(log) = log {
-            lane.fetch(log, self.ahead);
+            lane.fetch(ground.chronicle.truth.current, log, self.ahead);
         }
         let has_news = !lane.queue.is_empty() || log.is_some_and(|log| lane.is_outside(log));
         let is_prompt = misbehaves == Some(ERROR) || has_news && misbehaves != Some(EMPTY);
@@ -207,7 +208,7 @@ impl Kafka {
         let poll = lane.waiting.filter(|poll| poll.ask == ask)?;
         let log = self.topic.led(&ground.chronicle.truth, tenure.partition);
         if let Some(log) = log {
-            lane.fetch(log, self.ahead);
+            lane.fetch(ground.chronicle.truth.current, log, self.ahead);
         }
         if poll.misbehaves == Some(ERROR) {
             lane.waiting = None;
@@ -222,12 +223,13 @@ impl Kafka {
         let is_mute = poll.misbehaves == Some(EMPTY);
         if let Some(first) = lane.queue.first().copied().filter(|_| !is_mute) {
             if let Some(log) = log
+                && lane.source == Some((ground.chronicle.truth.current, log.cuts()))
                 && let Some(strike) = ground.faults.strike(Fault::Redelivered, place)
                 && let back = Offset(first.0.saturating_sub_unsigned(strike.severity))
                 && let Some(again) = log.next_visible(back).filter(|again| *again < first)
             {
                 lane.move_to(again);
-                lane.fetch(log, self.ahead);
+                lane.fetch(ground.chronicle.truth.current, log, self.ahead);
                 ground.chronicle.struck(
                     Fault::Redelivered,
                     Some(who),
@@ -238,6 +240,9 @@ impl Kafka {
             let given = lane.queue.len().min(usize::try_from(poll.records).unwrap_or(usize::MAX));
             let offsets = Offsets::new(Arc::from(&lane.queue[..given]));
             lane.queue.drain(..given);
+            if let Some(source) = lane.source {
+                self.read.insert((who, tenure), source);
+            }
             return Some(Event::Polled { tenure, offsets });
         }
         if let Some(log) = log.filter(|log| !is_mute && !lane.is_reset && lane.is_outside(log)) {
@@ -263,6 +268,12 @@ impl Kafka {
             );
         }
         Some(Event::PollEmpty { tenure })
+    }
+
+    /// The log that a tenure's last records were read from, and how often it had been cut.
+    #[must_use]
+    pub fn read_from(&self, who: Life, tenure: TenureId) -> Option<(Incarnation, u32)> {
+        self.read.get(&(who, tenure)).copied()
     }
 
     pub(super) fn retire(&mut self, ground: &Ground, id: ClientId, tenure: TenureId) {

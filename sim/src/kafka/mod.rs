@@ -14,6 +14,7 @@ use amends_core::source::boundary::Sight;
 
 use crate::agenda::Agenda;
 use crate::faults::Shape;
+use crate::few::Few;
 use crate::ground::Ground;
 use crate::life::Life;
 use crate::pace::{Actor, Wait};
@@ -52,6 +53,8 @@ pub struct Kafka {
     session_timeout_ms: u64,
     /// Visible records of each partition of a new topic.
     records: u32,
+    /// The log that each tenure's last records were read from.
+    read: Few<(Life, TenureId), (Incarnation, u32)>,
 }
 
 /// What happens at its time.
@@ -128,6 +131,7 @@ impl Kafka {
             ahead: 2 * usize::try_from(shape.batch_records).unwrap_or(1).max(1),
             session_timeout_ms: shape.session_timeout_ms,
             records: shape.records,
+            read: Few::default(),
         };
         kafka.fill(ground);
         kafka

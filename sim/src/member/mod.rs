@@ -8,7 +8,6 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use amends_core::ids::Partition;
 use amends_core::lifecycle::event::Event;
 use amends_core::source::manifest::Manifest;
 use madsim::runtime::{Handle, NodeHandle, Runtime};
@@ -173,7 +172,7 @@ impl Conductor {
             }
             Happening::Deliver(who, event) => {
                 if let Some(node) = self.nodes.get(&who) {
-                    let log = self.log_of(&event);
+                    let log = self.log_of(who, &event);
                     // A process that is over hears nothing.
                     let _ = node.told.send((event, log));
                 }
@@ -198,10 +197,11 @@ impl Conductor {
         }
     }
 
-    /// The log that a poll of this moment read.
-    fn log_of(&self, event: &Event) -> LogName {
-        let partition = event.tenure().map_or(Partition(0), |tenure| tenure.partition);
-        self.shared.with(|_, ground| name(ground, partition))
+    /// The log that a poll read; nothing beside any other event.
+    fn log_of(&self, who: Life, event: &Event) -> Option<LogName> {
+        let Event::Polled { tenure, .. } = event else { return None };
+        let (incarnation, cuts) = self.shared.with(|world, _| world.kafka().read_from(who, *tenure))?;
+        Some(LogName { incarnation, partition: tenure.partition, cuts })
     }
 
     /// Ends every node, so that no task outlives its world.
@@ -214,14 +214,6 @@ impl Conductor {
         }
         madsim::time::sleep(Duration::from_millis(1)).await;
     }
-}
-
-/// The log that has the name of the topic now.
-fn name(ground: &Ground, partition: Partition) -> LogName {
-    let truth = &ground.chronicle.truth;
-    let incarnation = truth.current;
-    let cuts = truth.logs.get(&(incarnation, partition)).map_or(0, crate::truth::Log::cuts);
-    LogName { incarnation, partition, cuts }
 }
 
 /// Publishes whatever the logs hold and the broker does not.

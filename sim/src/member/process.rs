@@ -26,8 +26,8 @@ use crate::world::TOPIC;
 /// A database that does not answer yet is asked again after this.
 const AGAIN_MS: u64 = 500;
 
-/// An event on its way to a reducer, with the log that a `Polled` read.
-pub(super) type Told = (Event, LogName);
+/// An event on its way to a reducer and, beside a `Polled`, the log that its records lie in.
+pub(super) type Told = (Event, Option<LogName>);
 
 /// An event and, beside a `Polled`, its records.
 type Delivery = (Event, Option<Arc<[Record]>>);
@@ -88,8 +88,8 @@ async fn open(store: &Store<SimEnvironment>, shared: &Shared) -> Result<namespac
 async fn fetch(mut told: UnboundedReceiver<Told>, inbox: UnboundedSender<Delivery>) {
     let fetcher = Fetcher::connect().await.expect(CARRIED);
     while let Some((event, log)) = told.recv().await {
-        let records = match &event {
-            Event::Polled { offsets, .. } => {
+        let records = match (&event, log) {
+            (Event::Polled { offsets, .. }, Some(log)) => {
                 Some(Arc::from(fetcher.fetch(log, offsets).await.expect(CARRIED)))
             }
             _ => None,

@@ -61,6 +61,7 @@ impl World {
             return;
         }
         ground.faults.heal();
+        ground.pace.heal();
         ground.chronicle.line(format_args!("the faults are over"));
         self.kafka.heal(ground);
         ground.chronicle.tell(&Fact::Healed);

@@ -325,7 +325,13 @@ impl World {
             }
             Due::Start(who) => self.start(ground, who, out),
             Due::Thaw(who) => self.thaw(ground, who, out),
-            Due::AtOnce(who) => self.crash(ground, who, out),
+            Due::AtOnce(who) => {
+                self.crash(ground, who, out);
+                if self.phase != Phase::Wild {
+                    // Nobody looks again.
+                    self.agenda.at(ground.now() + RESTART_MS, Due::Start(who.next()));
+                }
+            }
             Due::Die(who, restarts_ms) => {
                 if self.processes.living(who.worker) == Some(who) && ground.faults.is_wild() {
                     self.die(ground, who, restarts_ms, out);
