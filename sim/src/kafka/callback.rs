@@ -37,7 +37,7 @@ pub(super) struct Callback {
 impl Kafka {
     /// The group gives a client what it holds from now on.
     pub(super) fn give(&mut self, ground: &mut Ground, id: ClientId) {
-        let callback = self.post(ground, id, Kind::Assigned);
+        let callback = self.post(id, Kind::Assigned);
         let who = self.clients[id].who;
         let strike = ground.faults.strike(Fault::CallbackOutOfOrder, Place::at(who));
         self.deliver(ground, id, callback);
@@ -60,7 +60,7 @@ impl Kafka {
         if let Some(cause) = self.group.cause() {
             ground.chronicle.struck(cause, Some(who), format_args!("everything is taken from {who}"));
         }
-        let mut callback = self.post(ground, id, Kind::Revoked);
+        let mut callback = self.post(id, Kind::Revoked);
         let strike = ground.faults.strike(Fault::CallbackOutOfOrder, Place::at(who));
         match strike.map(|strike| strike.variant) {
             Some(LOST_FOR_REVOKED) => callback.kind = Kind::Lost,
@@ -78,25 +78,26 @@ impl Kafka {
         if callback.kind == Kind::Lost {
             self.deliver(ground, id, callback);
         } else {
+            self.empty_lanes(ground, id);
             self.give_up(ground, id);
         }
     }
 
     /// A client hears that it was thrown out while it held something.
     pub(super) fn lose(&mut self, ground: &mut Ground, id: ClientId) {
-        let callback = self.post(ground, id, Kind::Lost);
+        let callback = self.post(id, Kind::Lost);
         self.deliver(ground, id, callback);
     }
 
-    /// Numbers a callback. From here on no lane reads, and no other callback is served until this one has its answer.
-    fn post(&mut self, ground: &mut Ground, id: ClientId, kind: Kind) -> Callback {
-        self.empty_lanes(ground, id);
+    /// Numbers a callback. From here on no other one is served until this one has its answer.
+    fn post(&mut self, id: ClientId, kind: Kind) -> Callback {
         let client = &mut self.clients[id];
         client.callbacks += 1;
         client.pending = Some(client.callbacks);
         Callback { number: client.callbacks, kind, span: client.given }
     }
 
+    /// Tells it, and then what it does to the lanes.
     fn deliver(&mut self, ground: &mut Ground, id: ClientId, callback: Callback) {
         let (now, who) = (ground.now(), self.clients[id].who);
         match ground.faults.strike(Fault::CallbackDelayed, Place::at(who)) {
@@ -112,6 +113,7 @@ impl Kafka {
             }
             _ => self.plan(now, id, Step::Tell(callback)),
         }
+        self.empty_lanes(ground, id);
     }
 
     /// Every queue is emptied, and each poll that waits is answered.

@@ -64,7 +64,7 @@ impl Client {
         !self.has_left && !self.is_gone
     }
 
-    /// Whether a step must wait. Threads of their own make checks and probes, and drop the client.
+    /// Whether a step must wait. Threads of their own make checks and probes, and wait for a close.
     pub(super) fn holds(&self, step: &Step) -> bool {
         let is_elsewhere =
             matches!(step, Step::Checked { .. } | Step::Unchecked { .. } | Step::Probe { .. } | Step::Closed);

@@ -5,6 +5,8 @@
 //! brokers show, `admin` what happens to the topic, `incident` what goes wrong at its time. The log itself is the
 //! truth's: it is changed by telling facts, and read there.
 
+use std::collections::BTreeMap;
+
 use amends_core::ids::{Incarnation, Partition, RebalanceId, TenureId};
 use amends_core::lifecycle::command::{CheckId, CheckParts, Command};
 use amends_core::lifecycle::event::{Event, Failure};
@@ -42,6 +44,8 @@ pub struct Kafka {
     clients: Vec<Client>,
     group: Group,
     topic: Topic,
+    /// When the last check of each process is answered.
+    asked_until: BTreeMap<Life, u64>,
     /// What is due for clients that stand still, in its order.
     held: Vec<(ClientId, Step)>,
     /// A client fetches so many records ahead of each lane.
@@ -122,6 +126,7 @@ impl Kafka {
             clients: Vec::new(),
             group: Group::default(),
             topic: Topic::new(declared, shape.partitions),
+            asked_until: BTreeMap::new(),
             held: Vec::new(),
             ahead: 2 * usize::try_from(shape.batch_records).unwrap_or(1).max(1),
             session_timeout_ms: shape.session_timeout_ms,
@@ -175,9 +180,13 @@ impl Kafka {
     }
 
     fn check(&mut self, ground: &mut Ground, client: ClientId, check: CheckId, parts: CheckParts) {
-        let (now, wait) = (ground.now(), ground.pace.wait(Wait::Check, Actor::Kafka));
-        let sample = Turn::Sample { client, check, parts, answer_at: now + wait };
-        self.agenda.at(now + wait / 2, Due::Broker(sample));
+        let wait = ground.pace.wait(Wait::Check, Actor::Kafka);
+        // One thread of the process asks, one check after the other.
+        let asked_until = self.asked_until.entry(self.clients[client].who).or_insert(0);
+        let begins_at = ground.now().max(*asked_until);
+        *asked_until = begins_at + wait;
+        let sample = Turn::Sample { client, check, parts, answer_at: *asked_until };
+        self.agenda.at(begins_at + wait / 2, Due::Broker(sample));
     }
 
     /// A process dies, or is over: its client says nothing more, and leaves no group.
@@ -280,10 +289,7 @@ impl Kafka {
             Step::Unchecked { check } => {
                 Event::CheckFailed { check, failure: Failure::Again("no broker answered".to_owned()) }
             }
-            Step::Closed => {
-                self.clients[id].is_gone = true;
-                Event::Closed
-            }
+            Step::Closed => Event::Closed,
         })
     }
 

@@ -8,14 +8,6 @@ use amends_sim::life::Life;
 use crate::desk::{A, B, C, Desk, schedule, shape, tenure};
 
 #[test]
-fn one_member_is_given_everything() {
-    let mut desk = Desk::new(3, 0);
-    desk.join(A);
-    desk.run(1_000);
-    assert_eq!(desk.callbacks(A), ["1.1 assigned 0,1,2"]);
-}
-
-#[test]
 fn ranges_divide_evenly_with_the_rest_in_front() {
     let mut desk = Desk::new(5, 0);
     for who in [A, B, C] {
@@ -33,24 +25,6 @@ fn a_member_too_many_is_given_nothing_and_told_so() {
     desk.join(B);
     desk.run(1_000);
     assert_eq!(desk.callbacks(B), ["1.1 assigned "]);
-}
-
-#[test]
-fn everything_is_taken_before_anything_is_given() {
-    let mut desk = Desk::new(2, 0);
-    desk.join(A);
-    desk.run(1_000);
-    desk.is_obedient = false;
-    desk.join(B);
-    desk.run(10_000);
-    assert_eq!(desk.callbacks(A), ["1.1 assigned 0,1", "1.2 revoked 0,1"]);
-    assert!(desk.callbacks(B).is_empty(), "the group waits for the answer");
-    desk.is_obedient = true;
-    let (_, _, revoked) = desk.told.last().expect("told").clone();
-    desk.obey(A, &revoked);
-    desk.run(1_000);
-    assert_eq!((desk.assigned(A), desk.assigned(B)), (vec![0], vec![1]));
-    assert_eq!(desk.callbacks(A).last().expect("one"), "1.3 assigned 0");
 }
 
 #[test]
@@ -241,18 +215,6 @@ fn a_member_that_waits_with_its_assignment_for_a_minute_loses_it() {
 }
 
 #[test]
-fn who_closes_leaves_at_once_and_is_answered_in_time() {
-    let mut desk = Desk::new(2, 0);
-    for who in [A, B] {
-        desk.join(who);
-        desk.run(1_000);
-    }
-    let closed = desk.answer(A, &Command::Close, 5_000);
-    assert_eq!(closed, Event::Closed);
-    assert_eq!(desk.assigned(B), [0, 1]);
-}
-
-#[test]
 fn who_rejoins_is_a_new_member_and_its_numbers_begin_again() {
     let mut desk = Desk::new(2, 0);
     for who in [A, B] {
@@ -264,21 +226,6 @@ fn who_rejoins_is_a_new_member_and_its_numbers_begin_again() {
     desk.run(2_000);
     assert_eq!(desk.callbacks(A)[heard..], ["2.1 assigned 1"]);
     assert_eq!(desk.assigned(B), [0]);
-}
-
-#[test]
-fn an_answer_to_an_older_member_moves_nothing() {
-    let mut desk = Desk::new(1, 1);
-    desk.is_obedient = false;
-    desk.join(A);
-    desk.run(1_000);
-    desk.perform(A, &Command::Rejoin { member: 2 });
-    desk.run(1_000);
-    let (_, _, first) = desk.told[0].clone();
-    let Event::Assigned { rebalance, .. } = first else { panic!("{first}") };
-    let positions = vec![(tenure(0, 1), Frontier(0))];
-    let refused = desk.answer(A, &Command::Assign { rebalance, positions }, 1_000);
-    assert!(matches!(refused, Event::SeekFailed { .. }), "{refused}");
 }
 
 #[test]

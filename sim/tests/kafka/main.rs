@@ -2,10 +2,13 @@
 
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one variant among all")]
 
+mod cases;
 mod desk;
 mod faults;
 mod group;
 mod incidents;
+#[path = "../../../fixtures/kafka/play.rs"]
+mod play;
 mod question;
 mod random;
 mod reading;

@@ -60,51 +60,6 @@ fn a_record_wakes_the_poll_that_waits() {
 }
 
 #[test]
-fn an_open_transaction_hides_everything_behind_it() {
-    let mut desk = Desk::settled(1);
-    desk.kafka.open_transaction(&mut desk.ground, P, 2);
-    desk.publish(0);
-    assert_eq!(given(&desk.polled(tenure(0, 1))), offsets(&[0]));
-    assert!(is_empty(&desk.polled(tenure(0, 1))));
-    desk.kafka.close_transaction(&mut desk.ground, P, true);
-    assert_eq!(given(&desk.polled(tenure(0, 1))), offsets(&[1, 2, 3]));
-    let end = desk.ground.chronicle.truth.log(P).end();
-    assert_eq!(end, Offset(5), "its marker lies behind");
-    desk.kafka.close_transaction(&mut desk.ground, P, true);
-    assert_eq!(desk.ground.chronicle.truth.log(P).end(), end, "there is none to be closed");
-}
-
-#[test]
-fn an_aborted_transaction_never_shows() {
-    let mut desk = Desk::settled(0);
-    desk.kafka.open_transaction(&mut desk.ground, P, 2);
-    desk.publish(0);
-    desk.kafka.close_transaction(&mut desk.ground, P, false);
-    assert_eq!(given(&desk.polled(tenure(0, 1))), offsets(&[2]));
-}
-
-#[test]
-fn a_seek_moves_the_lane_and_empties_its_queue() {
-    let mut desk = Desk::settled(6);
-    assert_eq!(given(&desk.polled(tenure(0, 1))), offsets(&[0, 1, 2, 3]));
-    assert!(matches!(desk.sought(tenure(0, 1), 2), Event::Sought { .. }));
-    assert_eq!(given(&desk.polled(tenure(0, 1))), offsets(&[2, 3, 4, 5]));
-}
-
-#[test]
-fn a_position_outside_of_the_log_is_told_once_until_the_next_seek() {
-    let mut desk = Desk::settled(3);
-    desk.sought(tenure(0, 1), 4);
-    assert!(is_reset(&desk.polled(tenure(0, 1))));
-    assert!(is_empty(&desk.polled(tenure(0, 1))));
-    desk.sought(tenure(0, 1), 3);
-    assert!(is_empty(&desk.polled(tenure(0, 1))), "the end is inside");
-    desk.kafka.delete_records(&mut desk.ground, P, Offset(2));
-    desk.sought(tenure(0, 1), 1);
-    assert!(is_reset(&desk.polled(tenure(0, 1))), "below the start is outside");
-}
-
-#[test]
 fn a_position_behind_the_stable_end_is_inside() {
     let mut desk = Desk::settled(0);
     desk.kafka.open_transaction(&mut desk.ground, P, 2);
@@ -201,18 +156,6 @@ fn a_probe_sees_the_first_record_or_the_stable_end() {
 }
 
 #[test]
-fn a_second_poll_of_a_lane_ends_the_first() {
-    let mut desk = Desk::settled(0);
-    let told = desk.told.len();
-    desk.poll(A, tenure(0, 1), 1_000);
-    desk.poll(A, tenure(0, 1), 1_000);
-    desk.run(0);
-    assert!(matches!(desk.told[told..], [(_, A, Event::PollEmpty { .. })]));
-    desk.run(1_000);
-    assert_eq!(desk.told.len(), told + 2);
-}
-
-#[test]
 fn a_retired_lane_answers_its_poll_and_reads_no_more() {
     let mut desk = Desk::settled(0);
     let told = desk.told.len();
@@ -225,30 +168,4 @@ fn a_retired_lane_answers_its_poll_and_reads_no_more() {
     assert!(is_empty(&desk.polled(tenure(0, 1))));
     assert_eq!(desk.last_at(), asked + 1_000, "not at once, or an idle worker would spin");
     assert!(matches!(desk.sought(tenure(0, 1), 0), Event::SeekFailed { .. }));
-}
-
-#[test]
-fn queues_are_emptied_when_a_callback_is_posted() {
-    let mut desk = Desk::settled(0);
-    desk.is_obedient = false;
-    desk.poll(A, tenure(0, 1), 60_000);
-    let told = desk.told.len();
-    desk.kafka.revoke(&mut desk.ground, A);
-    desk.run(100);
-    let [(_, _, first), (_, _, second)] = &desk.told[told..] else { panic!("{:?}", &desk.told[told..]) };
-    assert!(is_empty(first) && matches!(second, Event::Revoked { .. }));
-    desk.publish(0);
-    assert!(is_empty(&desk.polled(tenure(0, 1))), "the lane is gone, whatever its owner thinks");
-}
-
-#[test]
-fn a_client_that_left_answers_at_once() {
-    let mut desk = Desk::settled(1);
-    desk.poll(A, tenure(0, 1), 60_000);
-    desk.perform(A, &Command::Close);
-    let told = desk.told.len();
-    desk.poll(A, tenure(0, 1), 1_000);
-    desk.run(0);
-    let [(_, _, one), (_, _, two)] = &desk.told[told..] else { panic!("{:?}", &desk.told[told..]) };
-    assert!(is_empty(one) && is_empty(two));
 }

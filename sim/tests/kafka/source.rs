@@ -23,13 +23,6 @@ fn logs(desk: &mut Desk) -> Vec<Option<LogSpan>> {
 }
 
 #[test]
-fn identity_alone_shows_no_bounds() {
-    let mut desk = Desk::settled(2);
-    let sight = desk.sight(CheckParts::Identity);
-    assert_eq!((sight.topic, sight.bounds), (known(1), None));
-}
-
-#[test]
 fn bounds_are_what_a_ledger_needs_until_they_are_changed() {
     let mut desk = Desk::settled(2);
     let bounds = desk.sight(CheckParts::Bounds).bounds.expect("asked for");
@@ -81,15 +74,6 @@ fn another_topic_of_the_name_is_seen_by_its_id() {
     assert!(second != first && second != declared());
     desk.kafka.delete_topic(&mut desk.ground);
     assert_eq!(desk.sight(CheckParts::Bounds).topic, TopicSight::Unknown);
-}
-
-#[test]
-fn new_partitions_begin_empty() {
-    let mut desk = Desk::settled(2);
-    assert_eq!(logs(&mut desk), [span(0, 2)]);
-    desk.kafka.grow(&mut desk.ground, 2);
-    assert_eq!(desk.sight(CheckParts::Identity).topic, known(2));
-    assert_eq!(logs(&mut desk), [span(0, 2), span(0, 0)]);
 }
 
 #[test]

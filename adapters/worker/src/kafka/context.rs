@@ -67,13 +67,17 @@ impl ClientContext for Context {
 }
 
 impl ConsumerContext for Context {
-    /// Posts the event and returns.
+    /// Posts the event and returns. A client that is closing waits for nobody, and nobody hears of it.
     fn rebalance(
         &self,
         client: &BaseConsumer<Self>,
         kind: RDKafkaRespErr,
         partitions: &mut TopicPartitionList,
     ) {
+        self.unanswered.store(true, Ordering::Release);
+        if self.gate_open.load(Ordering::Acquire) {
+            return self.give_up(client);
+        }
         let number = self.callbacks.fetch_add(1, Ordering::AcqRel) + 1;
         let rebalance = RebalanceId { member: self.member, number };
         let listed: BTreeSet<Partition> = (partitions.elements().iter())
@@ -87,12 +91,8 @@ impl ConsumerContext for Context {
         } else {
             Event::Revoked { rebalance, partitions }
         };
-        self.unanswered.store(true, Ordering::Release);
         self.rebalanced.store(true, Ordering::Release);
         (self.deliver)(Delivery::of(event));
-        if self.gate_open.load(Ordering::Acquire) {
-            self.give_up(client);
-        }
     }
 }
 

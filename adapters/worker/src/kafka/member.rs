@@ -47,9 +47,7 @@ pub(super) enum Order {
         tenure: TenureId,
     },
     /// Nothing follows it.
-    Close {
-        answered: bool,
-    },
+    Close,
     /// Something may have come in.
     Wake,
 }
@@ -66,17 +64,18 @@ impl Order {
             }
             Self::Seek { tenure, .. } => deliver(Delivery::of(Event::SeekFailed { tenure, failure: gone() })),
             Self::Poll(poll) => deliver(poll.empty()),
-            Self::Close { answered: true } => deliver(Delivery::of(Event::Closed)),
-            Self::Close { answered: false } | Self::Unassign | Self::Retire { .. } | Self::Wake => {}
+            Self::Unassign | Self::Retire { .. } | Self::Close | Self::Wake => {}
         }
     }
 }
 
-/// A running member; dropping it closes its client.
+/// A running member.
 pub(super) struct Member {
     /// Counts the joins.
     pub(super) number: u32,
     inbox: Sender<Order>,
+    /// Hangs up when the client is gone.
+    alive: Receiver<()>,
 }
 
 impl Member {
@@ -94,6 +93,7 @@ impl Member {
         });
         client.subscribe(&[&pipeline.topic]).map_err(|error| unmade(&error))?;
         let name = format!("kafka-member-{number}");
+        let (living, alive) = channel();
         let member = Running {
             client: Arc::new(client),
             topic: pipeline.topic.clone(),
@@ -103,25 +103,44 @@ impl Member {
             paused: BTreeSet::new(),
             has_failed: false,
             bell,
+            living,
         };
         thread::Builder::new()
             .name(name)
             .spawn(move || member.run(&inbox))
             .map_err(|error| Failure::Broken(format!("could not start the client's thread: {error}")))?;
-        Ok(Self { number, inbox: sender })
+        Ok(Self { number, inbox: sender, alive })
     }
 
     /// Gives an order; it comes back when the thread is gone.
     pub(super) fn order(&self, order: Order) -> Result<(), Order> {
         self.inbox.send(order).map_err(|error| error.0)
     }
-}
 
-impl Drop for Member {
-    /// The inbox never hangs up by itself: the client's callbacks hold it too.
-    fn drop(&mut self) {
-        // A thread that was told to close before does not read it.
-        let _ = self.inbox.send(Order::Close { answered: false });
+    /// Closes the client and tells it when it is gone or left behind, whatever its thread is stuck in: a call may hang,
+    /// and so may dropping a client on a frozen broker.
+    pub(super) fn close(self, answer: Option<Deliver>) {
+        // A thread that is gone does not read it.
+        let _ = self.inbox.send(Order::Close);
+        let tell = move || {
+            if let Some(deliver) = &answer {
+                deliver(Delivery::of(Event::Closed));
+            }
+        };
+        let waiter = thread::Builder::new().name("kafka-close".to_owned()).spawn({
+            let tell = tell.clone();
+            move || {
+                if self.alive.recv_timeout(CLOSE_WITHIN) == Err(RecvTimeoutError::Timeout) {
+                    tracing::warn!(
+                        "could not leave the group in {CLOSE_WITHIN:?}: the client is left behind"
+                    );
+                }
+                tell();
+            }
+        });
+        if waiter.is_err() {
+            tell();
+        }
     }
 }
 
@@ -137,6 +156,8 @@ struct Running {
     paused: BTreeSet<Partition>,
     has_failed: bool,
     bell: Bell,
+    /// Dropped last.
+    living: Sender<()>,
 }
 
 impl Running {
@@ -153,7 +174,7 @@ impl Running {
                     Order::Poll(poll) => self.poll(poll),
                     Order::Retire { tenure } => self.retire(tenure),
                     Order::Wake => {}
-                    Order::Close { answered } => return self.close(answered),
+                    Order::Close => return self.close(),
                 }
                 next = inbox.try_recv().ok();
             }
@@ -377,34 +398,15 @@ impl Running {
         list
     }
 
-    /// Leaves the group and drops the client on a thread of its own: dropping can hang on a frozen broker.
-    fn close(mut self, answered: bool) {
+    /// Leaves the group and drops the client; every other handle of it went with the lanes.
+    fn close(mut self) {
         self.empty_queues();
         for poll in std::mem::take(&mut self.homeless) {
             (self.deliver)(poll.empty());
         }
-        let (done, gone) = channel::<()>();
-        let client = self.client;
-        let context = client.context().clone();
-        context.open_gate();
-        let dropping = thread::Builder::new().name("kafka-close".to_owned()).spawn(move || {
-            client.context().give_up(&client);
-            // Dropping it closes it; every other handle went with the lanes.
-            drop(client);
-            drop(done);
-        });
-        let left_behind = match dropping {
-            Ok(_) => gone.recv_timeout(CLOSE_WITHIN) == Err(RecvTimeoutError::Timeout),
-            // The client went with the thread that could not be made.
-            Err(_) => false,
-        };
-        if left_behind {
-            tracing::warn!(
-                "could not leave the group in {CLOSE_WITHIN:?}: the broker does not answer; the client is left behind"
-            );
-        }
-        if answered {
-            (self.deliver)(Delivery::of(Event::Closed));
-        }
+        self.client.context().open_gate();
+        self.client.context().give_up(&self.client);
+        drop(self.client);
+        drop(self.living);
     }
 }

@@ -117,10 +117,10 @@ impl KafkaWorld {
             }
             Command::Retire { tenure } => self.order(Order::Retire { tenure: *tenure }),
             Command::Rejoin { member } => self.rejoin(*member),
-            Command::Close => {
-                self.order(Order::Close { answered: true });
-                self.member = None;
-            }
+            Command::Close => match self.member.take() {
+                Some(member) => member.close(Some(self.deliver.clone())),
+                None => self.tell(Event::Closed),
+            },
             Command::Claim { .. }
             | Command::Observe { .. }
             | Command::Process { .. }
@@ -134,12 +134,18 @@ impl KafkaWorld {
 
     fn rejoin(&mut self, number: u32) {
         // The old client leaves in its own time, and its late events carry its old number.
-        self.member = None;
+        self.leave();
         match Member::join(&self.pipeline, number, &self.deliver) {
             Ok(member) => self.member = Some(member),
             Err(Failure::Unreached(why) | Failure::Again(why) | Failure::Broken(why)) => {
                 self.tell(Event::ClientFailed { member: number, why });
             }
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(member) = self.member.take() {
+            member.close(None);
         }
     }
 
@@ -163,5 +169,12 @@ impl KafkaWorld {
 
     fn tell(&self, event: Event) {
         (self.deliver)(Delivery::of(event));
+    }
+}
+
+impl Drop for KafkaWorld {
+    /// The member's inbox never hangs up by itself: the client's callbacks hold it too.
+    fn drop(&mut self) {
+        self.leave();
     }
 }

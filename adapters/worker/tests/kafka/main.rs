@@ -7,8 +7,11 @@
 )]
 
 mod admin;
+mod cases;
 mod close;
 mod member;
+#[path = "../../../../fixtures/kafka/play.rs"]
+mod play;
 mod probe;
 mod publish;
 mod rebalance;

@@ -56,24 +56,6 @@ fn two_members_share_and_take_over() {
     two.close();
 }
 
-#[test]
-fn a_revocation_ends_the_poll_that_waits() {
-    let topic = Topic::new(1);
-    let group = fresh_name();
-    let mut one = World::join(&topic, &group);
-    let lane = tenure(0, 1);
-    one.take(lane, 0);
-    one.perform(Command::Poll { tenure: lane, records: 1, bytes: 1, wait_ms: 60_000 });
-    let mut two = World::join(&topic, &group);
-    let revoked = one.revoked();
-    assert!(one.answer(lane).is_none());
-    one.perform(Command::Unassign { rebalance: revoked });
-    let (rebalance, _) = one.assigned();
-    one.assign(rebalance, &[]);
-    two.close();
-    one.close();
-}
-
 /// A retired partition was paused; the pause does not outlive the assignment.
 #[test]
 fn a_rejoin_gives_a_new_member_and_every_partition_again() {

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use amends::kafka::{LOOK_WITHIN, Settings, Source};
 use amends_core::ids::{Incarnation, Offset};
-use amends_core::lifecycle::command::{CheckId, CheckParts, Command};
-use amends_core::lifecycle::event::{Event, Failure};
+use amends_core::lifecycle::command::CheckParts;
+use amends_core::lifecycle::event::Failure;
 use amends_core::source::boundary::{Bounds, LogSpan, Sight, TopicSight};
 
-use crate::support::{Topic, Transactions, World, brokers, fresh_name, settings, tenure};
+use crate::support::{Topic, Transactions, brokers, fresh_name, settings};
 
 fn sight(topic: &Topic) -> TopicSight {
     let source = Source::new(&settings(), &topic.name).expect("a client");
@@ -177,24 +177,6 @@ fn a_silent_broker_is_bounded_and_named() {
         other => panic!("{other:?}"),
     }
     assert!(asked.elapsed() < LOOK_WITHIN + Duration::from_secs(1), "{:?}", asked.elapsed());
-}
-
-#[test]
-fn every_check_of_a_world_is_answered_once() {
-    let topic = Topic::new(1);
-    let mut world = World::start(&topic);
-    for check in 1..=3 {
-        world.perform(Command::Check { check: CheckId(check), parts: CheckParts::Bounds });
-    }
-    for wanted in 1..=3 {
-        let check = world.until("Checked", |delivery| match delivery.event {
-            Event::Checked { check, .. } => Some(check),
-            _ => None,
-        });
-        assert_eq!(check, CheckId(wanted));
-    }
-    world.take(tenure(0, 1), 0);
-    world.close();
 }
 
 /// librdkafka's debug lines about requests, by the thread that read them: that of the test which looks.

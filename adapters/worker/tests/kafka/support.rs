@@ -6,10 +6,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use amends::kafka::{Delivery, KafkaWorld, Outcome, Pipeline, Publisher, Report};
-use amends_core::ids::{Frontier, Partition, RebalanceId, TenureId};
+use amends_core::ids::{Frontier, Offset, Partition, RebalanceId, TenureId};
 use amends_core::lifecycle::command::Command;
 use amends_core::lifecycle::event::Event;
 use amends_core::source::record::Record;
+use rdkafka::TopicPartitionList;
+use rdkafka::admin::{AdminClient, AdminOptions, NewPartitions};
+use rdkafka::client::DefaultClientContext;
 use rdkafka::config::ClientConfig;
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 
@@ -41,6 +44,20 @@ impl Topic {
         assert!(delete_topic(&self.name), "{} was there", self.name);
     }
 
+    pub fn grow(&self, partitions: u32) {
+        let partitions = usize::try_from(partitions).expect("few");
+        let wanted = NewPartitions::new(&self.name, partitions);
+        let answer = now(admin().create_partitions(&[wanted], &AdminOptions::new())).expect("an answer");
+        answer.into_iter().for_each(|grown| assert!(grown.is_ok(), "{grown:?}"));
+    }
+
+    pub fn delete_records(&self, partition: Partition, below: Offset) {
+        let mut list = TopicPartitionList::new();
+        let number = i32::try_from(partition.0).expect("few");
+        list.add_partition_offset(&self.name, number, rdkafka::Offset::Offset(below.0)).expect("a list");
+        now(admin().delete_records(&list, &AdminOptions::new())).expect("deleted");
+    }
+
     /// Publishes values to a partition and waits until they are stored.
     pub fn fill<T: AsRef<[u8]>>(&self, partition: u32, values: impl IntoIterator<Item = T>) {
         let mut publisher = Publisher::open(&settings(), &self.name, LONG).expect("a producer");
@@ -66,6 +83,14 @@ impl Drop for Topic {
             gone.expect("an answer");
         }
     }
+}
+
+fn admin() -> AdminClient<DefaultClientContext> {
+    ClientConfig::new().set("bootstrap.servers", brokers()).create().expect("a client")
+}
+
+fn now<T>(answer: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(answer)
 }
 
 /// A producer whose transactions the test ends itself.
@@ -129,9 +154,16 @@ impl World {
     }
 
     pub fn of(pipeline: Pipeline) -> Self {
+        Self::heard(pipeline, |_| {})
+    }
+
+    /// The same, with something that each event does to the thread that delivered it.
+    pub fn heard(pipeline: Pipeline, hear: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         let (sender, deliveries) = channel();
-        let deliver = Arc::new(move |delivery| {
+        let deliver = Arc::new(move |delivery: Delivery| {
+            let event = delivery.event.clone();
             let _ = sender.send(delivery);
+            hear(&event);
         });
         Self { kafka: KafkaWorld::start(pipeline, deliver).expect("started"), deliveries }
     }
