@@ -15,7 +15,7 @@ use amends_core::source::boundary::{Declared, Sink};
 use crate::agenda::{Agenda, earlier};
 use crate::chronicle::Chronicle;
 use crate::fact::Fact;
-use crate::faults::{Fault, Faults, Incident, Moment, Place, Schedule};
+use crate::faults::{Fault, Faults, Incident, Place, Schedule};
 use crate::few::Few;
 use crate::ground::Ground;
 use crate::kafka::{Kafka, Told};
@@ -26,6 +26,7 @@ use crate::truth::Truth;
 
 use story::Story;
 
+mod begin;
 mod end;
 mod processes;
 mod story;
@@ -115,38 +116,6 @@ impl World {
             None => world.let_loose(&mut ground),
         }
         (world, ground)
-    }
-
-    /// Whoever does not work starts, faults may strike, and their end is near.
-    fn let_loose(&mut self, ground: &mut Ground) {
-        if let Some(Moment { mark, .. }) = &self.schedule.begins_at {
-            ground.chronicle.line(format_args!("at the mark {mark}"));
-        }
-        ground.faults.hold(false);
-        self.is_staged = false;
-        for worker in 0..self.schedule.shape.workers {
-            let newest = self.processes.newest(worker);
-            if newest.is_some_and(|who| self.processes.living(worker) == Some(who)) {
-                continue;
-            }
-            // Not at once: who comes first is part of the schedule.
-            let after = ground.pace.wait(Wait::Callback, Actor::Worker(worker));
-            let next = newest.map_or(Life::first(worker), Life::next);
-            self.agenda.at(ground.now() + after, Due::Start(next));
-        }
-        self.plan(ground.now());
-        self.agenda.at(ground.now() + self.schedule.shape.wild_ms, Due::Heal);
-    }
-
-    /// What happens at its time, by the schedule.
-    fn plan(&mut self, from_ms: u64) {
-        for incident in &self.schedule.incidents {
-            self.agenda.at(from_ms + incident.at_ms, Due::Incident(incident.clone()));
-        }
-        let grows_every_ms = self.schedule.shape.grows_every_ms;
-        if grows_every_ms > 0 {
-            self.agenda.at(from_ms + grows_every_ms, Due::Publish);
-        }
     }
 
     /// The world of a scenario with one of its seeds: nobody starts, and nothing heals, but by its story.
