@@ -48,7 +48,7 @@ impl Side for Broker {
         match act {
             Act::Publish { partition, records } => self.topic.fill_some(partition.0, records),
             Act::Open { partition, records } => {
-                let open = Transactions::begin(&self.topic);
+                let mut open = Transactions::begin(&self.topic);
                 for n in 0..records {
                     open.publish(i32::try_from(partition.0).expect("few"), &n.to_string());
                 }

@@ -220,7 +220,7 @@ fn a_retired_lane_is_silent_and_ends_its_poll() {
 fn aborted_records_do_not_exist() {
     let topic = Topic::new(1);
     topic.fill_some(0, 1);
-    let aborted = Transactions::begin(&topic);
+    let mut aborted = Transactions::begin(&topic);
     aborted.publish(0, "aborted");
     aborted.publish(0, "aborted");
     aborted.abort();

@@ -135,7 +135,7 @@ fn bounds_show_effective_settings_and_read_committed_ends() {
     assert_eq!(seen.logs, [span(0, 0), span(0, 0), span(0, 0)]);
     let topic = Topic::new(2);
     topic.fill_some(0, 5);
-    let open = Transactions::begin(&topic);
+    let mut open = Transactions::begin(&topic);
     open.publish(0, "open");
     open.publish(1, "open");
     // The last stable offset, not the high watermark: 5, not 6; 0, not 1.

@@ -1,5 +1,6 @@
 //! What the tests share: topics that are deleted again, a world with its deliveries, plain producers.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -14,6 +15,7 @@ use rdkafka::TopicPartitionList;
 use rdkafka::admin::{AdminClient, AdminOptions, NewPartitions};
 use rdkafka::client::DefaultClientContext;
 use rdkafka::config::ClientConfig;
+use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 
 pub use crate::services::{
@@ -97,6 +99,7 @@ fn now<T>(answer: impl Future<Output = T>) -> T {
 pub struct Transactions {
     producer: BaseProducer,
     topic: String,
+    touched: BTreeSet<i32>,
 }
 
 impl Transactions {
@@ -109,10 +112,11 @@ impl Transactions {
             .expect("producer");
         producer.init_transactions(LONG).expect("initialised");
         producer.begin_transaction().expect("begun");
-        Self { producer, topic: topic.name.clone() }
+        Self { producer, topic: topic.name.clone(), touched: BTreeSet::new() }
     }
 
-    pub fn publish(&self, partition: i32, value: &str) {
+    pub fn publish(&mut self, partition: i32, value: &str) {
+        self.touched.insert(partition);
         let record: BaseRecord<'_, [u8], str> =
             BaseRecord::to(&self.topic).partition(partition).payload(value);
         self.producer.send(record).map_err(|(error, _)| error).expect("taken");
@@ -121,10 +125,31 @@ impl Transactions {
 
     pub fn abort(self) {
         self.producer.abort_transaction(LONG).expect("aborted");
+        self.end();
     }
 
     pub fn commit(self) {
         self.producer.commit_transaction(LONG).expect("committed");
+        self.end();
+    }
+
+    /// The broker answers before it has written the markers: waits until nothing of a partition is open any more.
+    fn end(self) {
+        let deadline = Instant::now() + LONG;
+        let [stable, high] = ["read_committed", "read_uncommitted"].map(|isolation| {
+            let reader = ClientConfig::new()
+                .set("bootstrap.servers", brokers())
+                .set("isolation.level", isolation)
+                .create::<BaseConsumer>()
+                .expect("a client");
+            let topic = &self.topic;
+            move |partition| reader.fetch_watermarks(topic, partition, LONG).expect("an answer").1
+        });
+        for partition in self.touched {
+            while stable(partition) < high(partition) {
+                assert!(Instant::now() < deadline, "partition {partition} has no marker");
+            }
+        }
     }
 }
 
