@@ -63,13 +63,12 @@ impl Lifecycle {
             }
             Phase::Draining { reason, .. } => {
                 if self.tenures.is_empty() {
-                    self.shared.out.push(Command::Close);
+                    self.shared.gate.close(&mut self.shared.out);
                     self.phase = Phase::Closing(reason.clone());
                 } else {
                     self.settle_gate();
                 }
             }
-            // The gate stands open.
             Phase::Closing(_) | Phase::Over => {}
         }
     }

@@ -23,6 +23,8 @@ pub(super) struct Gate {
     fences: BTreeMap<Partition, Vec<Moment>>,
     rejoining: Rejoining,
     waits: u32,
+    /// The client closes, which answers every callback.
+    is_closed: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,7 +41,7 @@ enum Rejoining {
 pub(super) enum Order {
     /// The next one.
     Next,
-    /// Of an older member, or not above the last: changes nothing.
+    /// Of an older member, not above the last, or of a client that closes: changes nothing.
     Stale,
     /// Of a member that was never joined.
     Unheard,
@@ -56,13 +58,21 @@ impl Gate {
             fences: BTreeMap::new(),
             rejoining: Rejoining::No,
             waits: 0,
+            is_closed: false,
         }
+    }
+
+    pub(super) fn close(&mut self, out: &mut Vec<Command>) {
+        self.assigning = None;
+        self.revoking = None;
+        self.is_closed = true;
+        out.push(Command::Close);
     }
 
     pub(super) fn order(&self, rebalance: RebalanceId) -> Order {
         if rebalance.member > self.member {
             Order::Unheard
-        } else if rebalance.member < self.member || rebalance.number <= self.last {
+        } else if rebalance.member < self.member || rebalance.number <= self.last || self.is_closed {
             Order::Stale
         } else {
             Order::Next

@@ -112,7 +112,7 @@ enum Phase {
 pub struct Counters {
     /// Answers to tenures that are gone.
     pub late_answers: u64,
-    /// Rebalance events of older members, or out of order.
+    /// Rebalance events of older members, out of order, or of a client that closes.
     pub late_rebalances: u64,
 }
 

@@ -179,6 +179,17 @@ fn rebalances_of_older_members_and_numbers_change_nothing() {
 }
 
 #[test]
+fn a_client_that_closes_has_answered_its_callbacks() {
+    let mut story = Story::processing();
+    story.event(Event::ShutdownRequested).commit_unknown("0#1").revoked(2, &[0]).observed("0#1", 1, 3);
+    assert!(story.says("close"));
+    story.after(20_000).expired(Timer::Rebalance { rebalance: RebalanceId { member: 1, number: 2 } });
+    assert!(story.commands().is_empty());
+    story.lost(3);
+    assert!(story.commands().is_empty());
+}
+
+#[test]
 fn a_late_answer_changes_nothing_and_a_late_ticket_comes_straight_back() {
     let mut story = Story::polling(0);
     story.revoked(2, &[0]).polled("0#1", &[0]);

@@ -46,6 +46,8 @@ pub(super) fn is_explained(reason: &StopReason, who: Life, was_broken: bool, tru
                 Fault::RetentionTruncated,
                 Fault::TruncatedBelow,
                 Fault::TruncatedAndRegrown,
+                // A record that a probe saw may be gone before the client comes to it.
+                Fault::Compacted,
                 Fault::Recreated,
             ],
         ),

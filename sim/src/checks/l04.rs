@@ -105,9 +105,9 @@ impl VisibleStop {
                 if !process.is_some_and(|process| process.is_next(*rebalance)) {
                     return;
                 }
-                if !partitions.iter().any(|partition| self.is_spoilt(*partition, truth)) {
-                    self.due.clear(&who);
-                } else if self.due.get(&who).is_none() {
+                // Whatever it held is over, also when no revocation came before: the new tenures look for themselves.
+                self.due.clear(&who);
+                if partitions.iter().any(|partition| self.is_spoilt(*partition, truth)) {
                     self.due.set(who, truth.now + WITHIN_MS);
                 }
             }

@@ -1,7 +1,7 @@
 //! S27, exit truth: who ends well leaves nothing open, and who leaves something open says what.
 
 use amends_core::ids::{Partition, TenureId};
-use amends_core::lifecycle::command::Command;
+use amends_core::lifecycle::command::{Command, Timer};
 use amends_core::lifecycle::event::Event;
 use amends_core::lifecycle::stop::StopReason;
 
@@ -9,13 +9,15 @@ use super::{Check, Verdict};
 use crate::fact::{Fact, Op};
 use crate::few::Few;
 use crate::life::Life;
-use crate::truth::Truth;
+use crate::truth::{Tenancy, Truth};
 
 /// Outcomes that nobody read yet.
 #[derive(Default)]
 pub struct ExitTruth {
     /// The newest tenure of the partition whose outcome is open.
     open: Few<(Life, Partition), u32>,
+    /// What was open of a tenure when its process began to drain: it may be read after the reason was given.
+    doubted: Few<(Life, TenureId), Op>,
 }
 
 impl Check for ExitTruth {
@@ -27,6 +29,10 @@ impl Check for ExitTruth {
         match fact {
             Fact::Delivered { who, event } => {
                 self.delivered(*who, event);
+                Ok(())
+            }
+            Fact::Commanded { who, command: Command::Wait { timer: Timer::Drain, .. } } => {
+                self.drained(*who, truth);
                 Ok(())
             }
             Fact::Commanded { who, command: Command::Stop { reason } } => self.stopped(*who, reason, truth),
@@ -56,13 +62,22 @@ impl ExitTruth {
         }
     }
 
+    fn drained(&mut self, who: Life, truth: &Truth) {
+        let Some(process) = truth.processes.get(&who) else { return };
+        for (id, tenancy) in process.tenancies.iter() {
+            if let Some(op) = open_of(tenancy) {
+                self.doubted.insert((who, *id), op);
+            }
+        }
+    }
+
     fn stopped(&self, who: Life, reason: &StopReason, truth: &Truth) -> Verdict {
         let Some(process) = truth.processes.get(&who) else { return Ok(()) };
         if let StopReason::Unresolved { tenure, epoch, offsets, .. } = reason {
             let Some(tenancy) = process.tenancies.get(tenure) else {
                 return Err(format!("{who} stops over {tenure}, which it never had"));
             };
-            let op = tenancy.open.or(tenancy.in_flight.map(|in_flight| in_flight.op));
+            let op = open_of(tenancy).or_else(|| self.doubted.get(&(who, *tenure)).copied());
             let sent = tenancy.sent.filter(|_| op == Some(Op::Process));
             let names =
                 (sent.map(|(_, _, token)| token.epoch), sent.map(|(range, ..)| (range.first, range.last)));
@@ -91,4 +106,9 @@ impl ExitTruth {
             None => Ok(()),
         }
     }
+}
+
+/// The question whose outcome nobody has told the process yet.
+fn open_of(tenancy: &Tenancy) -> Option<Op> {
+    tenancy.open.or(tenancy.in_flight.map(|in_flight| in_flight.op))
 }

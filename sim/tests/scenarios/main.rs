@@ -5,6 +5,7 @@
 mod errors;
 mod files;
 mod judging;
+mod lives;
 mod marks;
 mod page;
 mod telling;
