@@ -20,6 +20,8 @@ const LATE_MS: u64 = 500;
 pub struct Gate {
     waiting: Few<Life, Waiting>,
     due: Due<Life>,
+    /// Whose client closes: nothing waits for an answer of it any more.
+    closed: Few<Life, ()>,
     /// Whose ticket the step must give back.
     owing: Option<TenureId>,
 }
@@ -49,6 +51,7 @@ impl Check for Gate {
             Fact::Settled { who } => self.settled(*who, truth)?,
             Fact::Crashed { who } | Fact::Exited { who } => {
                 self.waiting.remove(who);
+                self.closed.remove(who);
             }
             _ => {}
         }
@@ -76,7 +79,8 @@ impl Gate {
             }
             _ => return,
         };
-        if !truth.processes.get(&who).is_some_and(|process| process.is_next(rebalance)) {
+        let is_next = truth.processes.get(&who).is_some_and(|process| process.is_next(rebalance));
+        if !is_next || self.closed.get(&who).is_some() {
             return;
         }
         self.waiting.insert(who, Waiting { rebalance, kind, since: truth.now });
@@ -105,6 +109,9 @@ impl Gate {
             Command::Rejoin { .. } | Command::Close => {
                 self.waiting.remove(&who);
                 self.due.clear(&who);
+                if matches!(command, Command::Close) {
+                    self.closed.insert(who, ());
+                }
             }
             // An assignment is answered within the budgets of its tenures; they end with the stream.
             Command::Wait { timer: Timer::Drain, .. }
