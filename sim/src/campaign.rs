@@ -24,9 +24,8 @@ const EXAMINED: u64 = 100;
 const GOAL_FLOOR: u64 = 5;
 /// Below so many seeds nothing is said about what was not seen: the rarest are met in a few of ten thousand worlds.
 const FLOOR_SEEDS: u64 = 20_000;
-/// What no world of a worker can meet: two databases never share a group, so that a second one changes nothing for
-/// anybody; a guard is held by loads and verifications; there is no relay yet.
-const ELSEWHERE: [Fault; 3] = [Fault::SecondDatabase, Fault::GuardLost, Fault::RelayPaused];
+/// What no world of a worker can meet: a guard is held by loads and verifications; there is no relay yet.
+const ELSEWHERE: [Fault; 2] = [Fault::GuardLost, Fault::RelayPaused];
 /// Violations that are shown in full.
 const SHOWN: usize = 5;
 

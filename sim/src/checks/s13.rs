@@ -124,6 +124,14 @@ impl Seeks {
             Event::Polled { tenure, .. } if !self.empties.is_empty() => {
                 self.empties.remove(&(who, *tenure));
             }
+            // A poll that failed looked at nothing.
+            Event::PollFailed { tenure, .. } => {
+                if let Some(polls) =
+                    self.empties.find_mut(&(who, *tenure)).and_then(|empty| empty.polls.as_mut())
+                {
+                    *polls = polls.saturating_sub(1);
+                }
+            }
             Event::Checked { sight, .. } if !self.empties.is_empty() => {
                 let Some(process) = truth.processes.get(&who) else { return };
                 let (Some((_, _, sent)), Some(bounds)) = (process.check, &sight.bounds) else { return };

@@ -106,7 +106,7 @@ catalogue! {
     40 SecondDeployment "second-deployment" (0, 0) "" once 300 ["same-manifest", "other-manifest"]: "another deployment works for the namespace",
     41 OrphanCommits "orphan-commits" (0, 4_000) "ms" each 300 []: "a dead process's transaction commits after it",
     42 StatementLimit "statement-limit" (1_000, 60_000) "ms" each 400 []: "the server's statement limit is another than the worker's",
-    43 SecondDatabase "second-database" (0, 0) "" once 300 []: "a second database has the same namespace",
+    43 SecondDatabase "second-database" (1_000, 30_000) "ms in the group" once 300 []: "a deployment with a copy of the database, and so of the namespace's id, shares the group",
     44 DecisionTooLarge "decision-too-large" (1, 4) "records that fit" each 150 []: "a decision is larger than it may be",
     45 StandbyWarned "standby-warned" (0, 0) "" each 150 ["kept", "forgotten"]: "COMMIT is answered with a warning of the synchronous standby",
     46 OrphanClaim "orphan-claim" (0, 4_000) "ms" each 200 []: "a claim of the same process lands after its fresh one was sent",

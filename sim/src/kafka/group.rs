@@ -43,12 +43,19 @@ pub(super) struct Group {
 }
 
 struct Seat {
-    client: ClientId,
+    /// `None`: a deployment with a copy of the database has it, which no process of this world is.
+    client: Option<ClientId>,
     /// It has joined the round that runs.
     has_joined: bool,
     /// When it was last given something.
     generation: u32,
     given: Span,
+}
+
+impl Seat {
+    fn new(client: Option<ClientId>) -> Self {
+        Self { client, has_joined: client.is_none(), generation: 0, given: Span::default() }
+    }
 }
 
 struct Round {
@@ -61,7 +68,7 @@ struct Round {
 
 impl Group {
     fn seat(&mut self, client: ClientId) -> Option<&mut Seat> {
-        self.seats.iter_mut().find(|seat| seat.client == client)
+        self.seats.iter_mut().find(|seat| seat.client == Some(client))
     }
 
     /// Why everything is taken now, where a fault did it.
@@ -90,7 +97,7 @@ impl Group {
         }
         self.rounds += 1;
         self.round = Some(Round { number: self.rounds, not_before: 0, cause });
-        self.seats.iter_mut().for_each(|seat| seat.has_joined = false);
+        self.seats.iter_mut().for_each(|seat| seat.has_joined = seat.client.is_none());
         Some(self.rounds)
     }
 
@@ -128,8 +135,8 @@ impl Kafka {
         self.agenda.at(at, Due::Broker(Turn::RoundOver { round }));
         for index in 0..self.group.seats.len() {
             let seat = &self.group.seats[index];
-            if !seat.has_joined {
-                self.plan_hearing(ground, seat.client);
+            if let Some(client) = seat.client.filter(|_| !seat.has_joined) {
+                self.plan_hearing(ground, client);
             }
         }
     }
@@ -151,7 +158,7 @@ impl Kafka {
         let is_called = self.group.round.is_some();
         match self.group.seat(id) {
             None if holds_nothing => {
-                let seat = Seat { client: id, has_joined: false, generation: 0, given: Span::default() };
+                let seat = Seat::new(Some(id));
                 self.group.seats.push(seat);
                 self.take_seat(ground, id);
             }
@@ -175,8 +182,19 @@ impl Kafka {
 
     /// A client is no member any more, as far as the coordinator knows.
     pub(super) fn leave(&mut self, ground: &mut Ground, id: ClientId) {
+        self.vacate(ground, Some(id));
+    }
+
+    /// F43: a deployment with a copy of the database sits in the group for a while. What falls to it is kept from ours.
+    pub(super) fn seat_stranger(&mut self, ground: &mut Ground, for_ms: u64) {
+        self.group.seats.push(Seat::new(None));
+        self.rebalance(ground, Some(Fault::SecondDatabase));
+        self.agenda.at(ground.now() + for_ms, Due::Broker(Turn::StrangerLeaves));
+    }
+
+    pub(super) fn vacate(&mut self, ground: &mut Ground, client: Option<ClientId>) {
         let members = self.group.seats.len();
-        self.group.seats.retain(|seat| seat.client != id);
+        self.group.seats.retain(|seat| seat.client != client);
         if self.group.seats.len() < members {
             self.rebalance(ground, None);
             self.settle(ground);
@@ -194,7 +212,9 @@ impl Kafka {
         ground.chronicle.line(format_args!("group: generation {generation} has {members} members"));
         for seat in &self.group.seats {
             let wait = ground.pace.wait(Wait::Callback, Actor::Kafka).min(HEARTBEAT_MS);
-            self.agenda.at(now + wait, Due::Client(seat.client, Step::Sync { generation }));
+            if let Some(client) = seat.client {
+                self.agenda.at(now + wait, Due::Client(client, Step::Sync { generation }));
+            }
         }
     }
 

@@ -105,6 +105,8 @@ enum Turn {
     Settle,
     /// The partitions are other ones than those that were given.
     Rebalance,
+    /// The deployment with a copy of the database leaves the group.
+    StrangerLeaves,
     /// The next rebalance of a storm.
     Storm { left: u64 },
     /// A client was not served for the poll interval.
@@ -313,6 +315,7 @@ impl Kafka {
             Turn::Rebalance => {
                 self.rebalance(ground, None);
             }
+            Turn::StrangerLeaves => self.vacate(ground, None),
             Turn::Storm { left } => self.storm(ground, left),
             Turn::PollIntervalOver { client } => self.poll_interval_over(ground, client),
             Turn::Served { client } => self.served(ground, client),
@@ -339,6 +342,7 @@ impl Kafka {
             self.served(ground, id);
         }
         self.group.calm();
+        self.vacate(ground, None);
         self.settle(ground);
     }
 
