@@ -38,7 +38,7 @@ impl World {
 
     /// A process dies with whatever it holds.
     pub fn crash(&mut self, ground: &mut Ground, who: Life, out: &mut Vec<Happening>) {
-        if !self.processes.end(who) {
+        if !self.processes.kill(who, out) {
             return;
         }
         ground.chronicle.line(format_args!("{who} dies"));
@@ -49,7 +49,7 @@ impl World {
 
     /// A process stands still for so many milliseconds, or until it is told to go on.
     pub fn freeze(&mut self, ground: &mut Ground, who: Life, ms: Option<u64>, out: &mut Vec<Happening>) {
-        if !self.processes.freeze(who) {
+        if !self.processes.freeze(who, out) {
             return;
         }
         match ms {

@@ -71,9 +71,17 @@ impl Processes {
         self.find_mut(who).map(|process| process.is_living = false).is_some()
     }
 
-    pub(super) fn freeze(&mut self, who: Life) -> bool {
-        let found = self.find_mut(who).filter(|process| !process.is_frozen);
-        found.map(|process| process.is_frozen = true).is_some()
+    /// A process dies; false when it already was over.
+    pub(super) fn kill(&mut self, who: Life, out: &mut Vec<Happening>) -> bool {
+        withdrawn(who, out).for_each(drop);
+        self.end(who)
+    }
+
+    pub(super) fn freeze(&mut self, who: Life, out: &mut Vec<Happening>) -> bool {
+        let Some(process) = self.find_mut(who).filter(|process| !process.is_frozen) else { return false };
+        process.is_frozen = true;
+        process.held.extend(withdrawn(who, out));
+        true
     }
 
     pub(super) fn thaw(&mut self, who: Life, out: &mut Vec<Happening>) {
@@ -91,4 +99,14 @@ impl Processes {
             None => {}
         }
     }
+}
+
+/// What a process was to be told in this very moment, and is not told any more.
+fn withdrawn(who: Life, out: &mut Vec<Happening>) -> impl Iterator<Item = Event> + '_ {
+    let is_for =
+        move |happening: &mut Happening| matches!(happening, Happening::Deliver(to, _) if *to == who);
+    out.extract_if(.., is_for).filter_map(|happening| match happening {
+        Happening::Deliver(_, event) => Some(event),
+        _ => None,
+    })
 }
