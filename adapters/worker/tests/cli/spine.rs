@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use amends_core::journal::Replay;
 use amends_core::source::manifest::Manifest;
 use serde_json::Value;
+use tokio_postgres::Client;
 
-use crate::support::{LONG, Place, SAFE, create_topic, delete_topic, interrupt};
+use crate::support::{LONG, Place, SAFE, create_topic, delete_topic, interrupt, sql};
 
 const FIXTURES: [&str; 3] = [
     include_str!("../../../../fixtures/before.jsonl"),
@@ -30,10 +31,13 @@ impl Worker {
         Self(command.args(more).stderr(Stdio::null()).spawn().expect("started"))
     }
 
-    fn stop(mut self) {
-        let told =
-            Command::new("kill").args(["-TERM", &self.0.id().to_string()]).status().expect("kill runs");
+    fn told(&self, signal: &str) {
+        let told = Command::new("kill").args([signal, &self.0.id().to_string()]).status().expect("kill runs");
         assert!(told.success());
+    }
+
+    fn stop(mut self) {
+        self.told("-TERM");
         assert_eq!(self.0.wait().expect("ended").code(), Some(0));
     }
 }
@@ -198,15 +202,49 @@ fn a_topic_that_may_forget_is_refused_by_name() {
     place.fails(&adopt, 1, "expected retention.ms=-1 (keep everything), the topic has retention.ms=86400000");
 }
 
+/// Waits until both partitions are the worker's.
+fn await_claims(place: &Place, worker: &Worker) {
+    let (deadline, end) = (Instant::now() + LONG, format!(":{}", worker.0.id()));
+    while owners_if_any(place).iter().filter(|owner| owner.ends_with(&end)).count() < 2 {
+        assert!(Instant::now() < deadline, "the owners stay {:?}", owners_if_any(place));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_second_signal_ends_a_worker_at_once_and_a_restart_reads_again() {
+    let place = Place::ready();
+    for (first, second, code, records) in [("-TERM", "-TERM", 143, 17), ("-TERM", "-INT", 130, 34)] {
+        let mut worker = Worker::start(&place, &[]);
+        await_claims(&place, &worker);
+        sql(&place.url(), async |client: &Client| {
+            client.batch_execute("BEGIN; SELECT FROM amends.partition FOR UPDATE").await.expect("held");
+            load(&place, FIXTURES[0]);
+            let waits = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+            let deadline = Instant::now() + LONG;
+            while client.query(waits, &[]).await.expect("asked").is_empty() {
+                assert!(Instant::now() < deadline, "no decision waits for its row");
+            }
+            worker.told(first);
+            std::thread::sleep(Duration::from_millis(500));
+            assert_eq!(worker.0.try_wait().expect("asked"), None, "the first signal lets a decision end");
+            let began = Instant::now();
+            worker.told(second);
+            assert_eq!(worker.0.wait().expect("ended").code(), Some(code));
+            assert!(began.elapsed() < Duration::from_secs(1), "it took {:?}", began.elapsed());
+            client.batch_execute("ROLLBACK").await.expect("let go");
+        });
+        let worker = Worker::start(&place, &[]);
+        await_frontiers(&place, [records, records * 9 / 17]);
+        worker.stop();
+    }
+}
+
 #[test]
 fn a_signal_ends_an_idle_worker_in_order() {
     let place = Place::ready();
     let mut worker = Worker::start(&place, &[]);
-    let deadline = Instant::now() + LONG;
-    while owners_if_any(&place).iter().all(String::is_empty) {
-        assert!(Instant::now() < deadline, "nothing was claimed");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    await_claims(&place, &worker);
     let began = Instant::now();
     interrupt(&worker.0);
     assert_eq!(worker.0.wait().expect("ended").code(), Some(0));
