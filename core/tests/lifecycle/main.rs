@@ -4,6 +4,7 @@
 mod boundary;
 mod budgets;
 mod endings;
+mod gate;
 mod random;
 mod reading;
 mod rules;
