@@ -5,8 +5,6 @@ mod boundary;
 mod budgets;
 mod endings;
 mod gate;
-mod random;
 mod reading;
 mod rules;
 mod story;
-mod world;
