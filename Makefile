@@ -26,7 +26,7 @@ build: setup ## build everything
 test: setup up ## run all tests on real services
 	@$(services) cargo test --workspace --locked
 
-sim: setup ## tell all scenarios in both tiers, live 2,000 worlds of tier B, and compare two profiles
+sim: setup ## tell all scenarios, live 20,000 worlds of tier A and 2,000 of tier B, and compare two profiles
 	@fixtures/sim.sh
 
 campaign: setup ## live 100,000 worlds of tier A and 20,000 of tier B; all that can go wrong must be seen

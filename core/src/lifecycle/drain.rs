@@ -78,6 +78,7 @@ impl Lifecycle {
             Phase::Running => {
                 self.phase = Phase::Draining { reason, is_cut: false };
                 self.shared.is_running = false;
+                self.shared.gate.stays();
                 self.shared.out.push(Command::Wait { timer: Timer::Drain, after_ms: DRAIN_MS });
                 self.turn_each(Input::Drained, |_| true);
                 // Settling inside the drain may have found an outcome that stays unknown.

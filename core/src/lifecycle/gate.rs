@@ -159,6 +159,11 @@ impl Gate {
         true
     }
 
+    /// The stream is to end: nobody joins again a group that it is about to leave.
+    pub(super) fn stays(&mut self) {
+        self.rejoining = Rejoining::No;
+    }
+
     pub(super) fn is_leaving(&self) -> bool {
         matches!(self.rejoining, Rejoining::Leaving(_))
     }

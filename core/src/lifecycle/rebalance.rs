@@ -90,7 +90,7 @@ impl Lifecycle {
             self.shared.gate.revoking = None;
             self.shared.out.push(Command::Unassign { rebalance });
         }
-        if self.shared.gate.is_leaving() && self.shared.is_running && !must_wait() {
+        if self.shared.gate.is_leaving() && !must_wait() {
             self.shared.gate.rejoin(&mut self.shared.out);
         }
     }

@@ -51,7 +51,7 @@ fn another_frontier_ends_the_tenure_like_another_token() {
 }
 
 /// 0#1 was fenced; 1#1 has a decision in flight when the member is to leave.
-fn leaving() -> Story {
+pub fn leaving() -> Story {
     let mut story = Story::with(2, Sink::Ledger, 2);
     story.assigned(1, &[0, 1]).checked(1).claimed("0#1", 1, 0).claimed("1#1", 1, 0);
     story.observed("0#1", 1, 0).observed("1#1", 1, 0).checked(2).sought("0#1").sought("1#1");

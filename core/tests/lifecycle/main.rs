@@ -4,8 +4,7 @@
 mod boundary;
 mod budgets;
 mod endings;
-mod random;
+mod gate;
 mod reading;
 mod rules;
 mod story;
-mod world;

@@ -44,7 +44,11 @@ fn walk(folder: &Path, prefix: &str, paths: &mut Vec<String>) {
         let path = format!("{prefix}{name}");
         // A file that went away meanwhile is none.
         let Ok(kind) = entry.file_type() else { continue };
-        if kind.is_dir() && !NOT_OURS.contains(&name.as_str()) {
+        // In a second worktree `.git` is a file.
+        if NOT_OURS.contains(&name.as_str()) {
+            continue;
+        }
+        if kind.is_dir() {
             walk(&entry.path(), &format!("{path}/"), paths);
         } else if kind.is_file() {
             paths.push(path);

@@ -1,5 +1,6 @@
 //! `cargo sim campaign`: many worlds, and whether enough was seen in them.
 
+use std::io::{self, Write};
 use std::ops::Range;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -34,7 +35,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub(crate) fn run(self) -> ExitCode {
+    pub(crate) fn run(self) -> io::Result<ExitCode> {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let jobs = self.jobs.map_or_else(cores, usize::from);
         let bar = ProgressBar::new(self.seeds.end - self.seeds.start);
@@ -46,18 +47,19 @@ impl Run {
         let campaign = Campaign { tier: self.tier, seeds: self.seeds, jobs, time: self.time };
         let tally = campaign.run(&|done| bar.set_position(done));
         bar.finish_and_clear();
+        let mut out = io::stdout().lock();
         for shown in &tally.shown {
-            println!("{shown}");
+            writeln!(out, "{shown}")?;
         }
         for missed in &tally.missed {
-            println!("missed: {missed}");
+            writeln!(out, "missed: {missed}")?;
         }
         if self.json {
-            println!("{}", serde_json::to_string(&tally).unwrap_or_default());
+            writeln!(out, "{}", serde_json::to_string(&tally).unwrap_or_default())?;
         } else {
-            println!("{tally}");
+            writeln!(out, "{tally}")?;
         }
-        if tally.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        Ok(if tally.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }
 

@@ -1,9 +1,12 @@
 //! `cargo sim contract`: what the model of PostgreSQL and PostgreSQL itself must both do.
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use amends_sim::contract::{Verdict, run_live, run_simulated};
 use clap::Args;
+
+use super::complain;
 
 /// Hold the contract cases' stored answers against the model of PostgreSQL, or against a real one
 #[derive(Args)]
@@ -18,10 +21,11 @@ pub(crate) struct Contract {
 }
 
 impl Contract {
-    pub(crate) fn run(self) -> ExitCode {
+    pub(crate) fn run(self) -> io::Result<ExitCode> {
         let (mut cases, mut differ) = (0, 0);
         let said = |verdict: &Verdict| {
-            println!("{verdict}");
+            // Every case is played to its end; the last line finds out whether anybody reads.
+            let _ = writeln!(io::stdout(), "{verdict}");
             cases += 1;
             differ += u32::from(verdict.difference.is_some());
         };
@@ -30,10 +34,10 @@ impl Contract {
             None => run_simulated(said),
         };
         if let Err(why) = run {
-            eprintln!("{why}");
-            return ExitCode::FAILURE;
+            complain(why);
+            return Ok(ExitCode::FAILURE);
         }
-        println!("contract: cases={cases} differ={differ}");
-        if differ == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        writeln!(io::stdout(), "contract: cases={cases} differ={differ}")?;
+        Ok(if differ == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }

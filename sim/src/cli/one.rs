@@ -1,5 +1,6 @@
 //! `cargo sim --seed N`: one world, first in its process.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -8,6 +9,7 @@ use amends_sim::run::{Lived, Stage, Tier, live};
 use amends_sim::scenario::marked;
 use clap::Args;
 
+use super::complain;
 use super::run::{read, wrong};
 
 /// One world from one number.
@@ -31,39 +33,41 @@ pub(crate) struct One {
 }
 
 impl One {
-    pub(crate) fn run(&self) -> ExitCode {
-        let Some(seed) = self.seed else { return ExitCode::from(2) };
+    pub(crate) fn run(&self) -> io::Result<ExitCode> {
+        let Some(seed) = self.seed else { return Ok(ExitCode::from(2)) };
         let stage = match self.scenario.as_deref().map(read).transpose() {
             Ok(None) => Stage::Drawn(marked::draw(seed)),
             Ok(Some(scenario)) => Stage::Told(Arc::new(scenario), seed),
             Err(why) => {
-                eprintln!("{why}");
-                return ExitCode::from(2);
+                complain(why);
+                return Ok(ExitCode::from(2));
             }
         };
+        let mut out = io::stdout().lock();
         if self.json {
             match serde_json::to_string_pretty(&stage.schedule()) {
-                Ok(options) => println!("{options}"),
-                Err(error) => eprintln!("could not print the schedule: {error}"),
+                Ok(options) => writeln!(out, "{options}")?,
+                Err(error) => complain(format!("could not print the schedule: {error}")),
             }
         }
         let lived = match live(self.tier, stage, true) {
             Ok(lived) => lived,
             Err(error) => {
-                eprintln!("could not live seed {seed}: {error}");
-                return ExitCode::FAILURE;
+                complain(format!("could not live seed {seed}: {error}"));
+                return Ok(ExitCode::FAILURE);
             }
         };
         if self.trace {
-            print!("{}", lived.trace);
+            out.write_all(lived.trace.as_bytes())?;
         }
         let file = self.scenario.as_deref().unwrap_or(Path::new(""));
         if let Some(why) = wrong(file, &lived) {
-            println!("seed {seed}: {why}");
-            return ExitCode::FAILURE;
+            writeln!(out, "seed {seed}: {why}")?;
+            return Ok(ExitCode::FAILURE);
         }
         let Lived { steps, struck, .. } = lived;
-        println!("seed {seed}: nothing broken in {steps} facts, {} kinds of fault struck", struck.len());
-        ExitCode::SUCCESS
+        let kinds = struck.len();
+        writeln!(out, "seed {seed}: nothing broken in {steps} facts, {kinds} kinds of fault struck")?;
+        Ok(ExitCode::SUCCESS)
     }
 }

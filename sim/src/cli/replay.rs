@@ -1,13 +1,15 @@
 //! `cargo sim replay`: the journal of a worker, step by step through the reducer of today.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
+use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use amends_core::journal::{Replay, ReplayError, Replayed};
 use clap::Args;
+
+use super::complain;
 
 /// A step names offsets as runs, so a line is short; a longer one is no line of a journal.
 const LINE_BYTES: u64 = 64 << 20;
@@ -26,9 +28,10 @@ pub(crate) struct ReplayFile {
 }
 
 impl ReplayFile {
-    pub(crate) fn run(self) -> ExitCode {
+    pub(crate) fn run(self) -> io::Result<ExitCode> {
         let path = self.journal.display();
-        match self.replay() {
+        let mut out = io::stdout().lock();
+        let code = match self.replay() {
             Ok(Replayed { runs, steps, torn }) => {
                 let left_out = if torn == 0 {
                     String::new()
@@ -36,22 +39,24 @@ impl ReplayFile {
                     format!(", {} left out", counted(torn, "torn line"))
                 };
                 let steps = counted(steps, "step");
-                println!("replayed {steps} in {}, all commands equal{left_out}", counted(runs, "run"));
+                let runs = counted(runs, "run");
+                writeln!(out, "replayed {steps} in {runs}, all commands equal{left_out}")?;
                 ExitCode::SUCCESS
             }
             Err(Trouble::Replay(error @ ReplayError::Differs { .. })) => {
-                println!("{path}: {error}");
+                writeln!(out, "{path}: {error}")?;
                 ExitCode::FAILURE
             }
             Err(Trouble::Replay(error @ ReplayError::Unreadable { .. })) => {
-                eprintln!("could not replay {path}: {error}");
+                complain(format!("could not replay {path}: {error}"));
                 ExitCode::from(2)
             }
             Err(Trouble::File(why)) => {
-                eprintln!("could not replay {path}: {why}");
+                complain(format!("could not replay {path}: {why}"));
                 ExitCode::from(2)
             }
-        }
+        };
+        Ok(code)
     }
 
     fn replay(&self) -> Result<Replayed, Trouble> {
@@ -125,18 +130,19 @@ impl Progress {
     fn show(&mut self, lines: u64, bytes: u64) {
         if self.shown.is_some_and(|shown| shown.elapsed() >= SAY_EVERY) {
             self.shown = Some(Instant::now());
-            eprint!(
-                "\rreplayed {lines} lines, {} of 100",
-                (bytes * 100).checked_div(self.size).unwrap_or(100)
-            );
+            let hundredths = (bytes * 100).checked_div(self.size).unwrap_or(100);
+            self.say(&format!("\rreplayed {lines} lines, {hundredths} of 100"));
         }
     }
 
     fn clear(&self) {
         if self.shown.is_some() {
-            eprint!("\r\x1b[K");
-            // Nothing depends on a line of progress.
-            let _ = std::io::stderr().flush();
+            self.say("\r\x1b[K");
         }
+    }
+
+    /// Nothing depends on a line of progress.
+    fn say(&self, text: &str) {
+        let _ = io::stderr().write_all(text.as_bytes());
     }
 }

@@ -1,5 +1,6 @@
 //! `cargo sim run`: scenario files, every seed that they name.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -7,6 +8,8 @@ use std::sync::Arc;
 use amends_sim::run::{Lived, Stage, Tier, difference, live};
 use amends_sim::scenario::Scenario;
 use clap::Args;
+
+use super::complain;
 
 /// Live scenario files with every seed that they name
 ///
@@ -27,26 +30,27 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub(crate) fn run(self) -> ExitCode {
+    pub(crate) fn run(self) -> io::Result<ExitCode> {
+        let mut out = io::stdout().lock();
         let mut failed = 0;
         for file in &self.files {
             let scenario = match read(file) {
                 Ok(scenario) => Arc::new(scenario),
                 Err(why) => {
-                    eprintln!("{why}");
-                    return ExitCode::from(2);
+                    complain(why);
+                    return Ok(ExitCode::from(2));
                 }
             };
             let seeds = scenario.seeds().end.min(self.seeds.unwrap_or(u64::MAX));
             match self.tell(file, &scenario, seeds) {
-                Ok(()) => println!("{}: {seeds} seeds, as told", file.display()),
+                Ok(()) => writeln!(out, "{}: {seeds} seeds, as told", file.display())?,
                 Err(why) => {
-                    println!("{}: {why}", file.display());
+                    writeln!(out, "{}: {why}", file.display())?;
                     failed += 1;
                 }
             }
         }
-        if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
     fn tell(&self, file: &Path, scenario: &Arc<Scenario>, seeds: u64) -> Result<(), String> {

@@ -1,5 +1,6 @@
-//! `cargo sim replay` as a reviewer meets it.
+//! `cargo sim replay` as a reviewer meets it, and what each verb does when nobody reads it.
 
+use std::io::pipe;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -92,4 +93,39 @@ fn a_line_without_an_end_is_refused_before_it_fills_the_memory() {
     let done = replay("endless", &journal);
     assert!(done.text.contains("line 2: it is longer than 67108864 bytes"), "{}", done.text);
     assert_eq!(done.code, Some(2));
+}
+
+#[test]
+fn what_nobody_reads_is_no_success() {
+    let path = std::env::temp_dir().join(format!("amends-sim-{}-unread", std::process::id()));
+    std::fs::write(&path, format!("{HEADER}\n{ASSIGNED}\n")).expect("written");
+    let journal = path.to_str().expect("text");
+    for args in [
+        &["replay", journal][..],
+        &["--seed", "7", "--tier", "a", "--json"],
+        &["--seed", "7", "--tier", "a", "--trace"],
+        &["campaign", "--tier", "a", "--seeds", "0..2"],
+        &[
+            "run",
+            "--tier",
+            "a",
+            "--seeds",
+            "1",
+            "../scenarios/a-storm-of-rebalances-ends-with-one-owner.scenario",
+        ],
+        &["contract"],
+    ] {
+        let (reader, writer) = pipe().expect("a pipe");
+        drop(reader);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_amends-sim"));
+        let done = command.args(args).stdout(writer).output().expect("ran");
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!((done.status.code(), said.as_ref()), (Some(141), ""), "{args:?}");
+    }
+    std::fs::remove_file(&path).expect("removed");
+    let (reader, writer) = pipe().expect("a pipe");
+    drop(reader);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_amends-sim"));
+    let done = command.args(["run", "no.scenario"]).stderr(writer).output().expect("ran");
+    assert_eq!(done.status.code(), Some(2), "a complaint that nobody reads is none the less one");
 }

@@ -176,7 +176,7 @@ pub fn main() -> ExitCode {
 }
 
 fn report(failed: &Failed) -> ExitCode {
-    eprintln!("{}    code={}", failed.text, failed.code);
+    complain(&format!("{}    code={}\n", failed.text, failed.code));
     ExitCode::from(failed.exit)
 }
 
@@ -211,13 +211,24 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failed> {
         .map_err(|error| Failed::new("broken", format!("could not start threads: {error}")))
 }
 
-/// Prints what a verb found. A reader that has gone has what it wanted.
+/// Prints what a verb found, as the last that it does.
 fn print(text: &str) -> Result<ExitCode, Failed> {
+    say(text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says something on stdout. A reader that has gone has what it wanted.
+fn say(text: &str) -> Result<(), Failed> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(unprinted(&error)),
-        Ok(()) | Err(_) => Ok(ExitCode::SUCCESS),
+        Ok(()) | Err(_) => Ok(()),
     }
+}
+
+/// Says on stderr what went wrong; if nobody reads that either, the exit code is left.
+fn complain(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
 }
 
 fn unprinted(error: &io::Error) -> Failed {

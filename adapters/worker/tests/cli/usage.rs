@@ -1,5 +1,6 @@
 //! What every verb refuses before it begins, and what it says of services that are not as they should be.
 
+use std::io::pipe;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
@@ -163,5 +164,17 @@ fn a_broker_that_does_not_answer_is_named_before_long() {
             done.stderr
         );
         assert!(began.elapsed() < Duration::from_secs(within), "{:?}", began.elapsed());
+    }
+}
+
+#[test]
+fn readers_that_have_gone_change_no_exit_code() {
+    let place = Place::bare();
+    // The demo tells much before its first verb fails, as there is no database.
+    for (args, code) in [(&["migrate"][..], 2), (&["demo", "--folder", "."], 1)] {
+        let ((out, stdout), (err, stderr)) = (pipe().expect("a pipe"), pipe().expect("a pipe"));
+        drop((out, err));
+        let status = place.command(args).stdout(stdout).stderr(stderr).status().expect("ran");
+        assert_eq!(status.code(), Some(code), "{args:?}");
     }
 }

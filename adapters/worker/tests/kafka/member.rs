@@ -1,4 +1,4 @@
-//! Lanes: assign, poll, seek, retire, and what a full queue costs.
+//! Lanes: assign, poll, seek, and what a full queue costs.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use rdkafka::config::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};
 use rdkafka::{Offset, TopicPartitionList};
 
-use crate::support::{LONG, Topic, Transactions, World, brokers, fresh_name, offsets, tenure};
+use crate::support::{LONG, Topic, World, brokers, fresh_name, offsets, tenure};
 
 #[test]
 fn an_assign_long_after_the_callback_works() {
@@ -27,17 +27,6 @@ fn an_assign_long_after_the_callback_works() {
     assert_eq!(offsets(&world.poll(tenure(1, 2), 500)), [1, 2]);
     world.ask(tenure(0, 1), 500);
     assert!(world.answer(tenure(0, 1)).is_none());
-    world.close();
-}
-
-#[test]
-fn an_empty_assignment_is_taken() {
-    let topic = Topic::new(1);
-    let mut world = World::start(&topic);
-    let (rebalance, _) = world.assigned();
-    world.assign(rebalance, &[]);
-    // A member that is still in its group hears nothing more.
-    assert!(world.next(Duration::from_secs(2)).is_none());
     world.close();
 }
 
@@ -193,41 +182,6 @@ fn a_position_outside_of_the_log_is_a_reset_and_a_seek_mends_it() {
     world.sought(lane);
     assert_eq!(offsets(&world.poll(lane, 500)), [1, 2]);
     assert_eq!(offsets(&world.poll(other, 500)), [2, 3]);
-    world.close();
-}
-
-#[test]
-fn a_retired_lane_is_silent_and_ends_its_poll() {
-    let topic = Topic::new(2);
-    topic.fill_some(1, 1);
-    let mut world = World::start(&topic);
-    let (rebalance, _) = world.assigned();
-    let (gone, stays) = (tenure(0, 1), tenure(1, 2));
-    world.assign(rebalance, &[(gone, 0), (stays, 0)]);
-    world.sought(gone);
-    world.sought(stays);
-    world.ask(gone, 500);
-    world.perform(Command::Retire { tenure: gone });
-    assert!(world.answer(gone).is_none());
-    topic.fill_some(0, 5);
-    world.ask(gone, 500);
-    assert!(world.answer(gone).is_none());
-    assert_eq!(offsets(&world.poll(stays, 500)), [0]);
-    world.close();
-}
-
-#[test]
-fn aborted_records_do_not_exist() {
-    let topic = Topic::new(1);
-    topic.fill_some(0, 1);
-    let mut aborted = Transactions::begin(&topic);
-    aborted.publish(0, "aborted");
-    aborted.publish(0, "aborted");
-    aborted.abort();
-    topic.fill_some(0, 1);
-    let mut world = World::start(&topic);
-    world.take(tenure(0, 1), 0);
-    assert_eq!(offsets(&world.poll(tenure(0, 1), 500)), [0, 4]);
     world.close();
 }
 

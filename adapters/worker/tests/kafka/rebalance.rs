@@ -1,60 +1,11 @@
-//! The group: revocations, two members, a member that leaves and joins again.
+//! The group: a member that leaves and joins again, and a partition that comes back.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use amends_core::ids::Partition;
 use amends_core::lifecycle::command::Command;
 use amends_core::lifecycle::event::Event;
 
 use crate::support::{Topic, World, fresh_name, offsets, tenure};
-
-#[test]
-fn two_members_share_and_take_over() {
-    let topic = Topic::new(2);
-    topic.fill_some(0, 4);
-    topic.fill_some(1, 4);
-    let group = fresh_name();
-    let mut one = World::join(&topic, &group);
-    let (rebalance, both) = one.assigned();
-    assert_eq!(both, [Partition(0), Partition(1)]);
-    one.assign(rebalance, &[(tenure(0, 1), 0), (tenure(1, 2), 0)]);
-    assert_eq!(offsets(&one.poll(tenure(0, 1), 2)), [0, 1]);
-    assert_eq!(offsets(&one.poll(tenure(1, 2), 2)), [0, 1]);
-
-    let mut two = World::join(&topic, &group);
-    let revoked = one.revoked();
-    assert_eq!((revoked.member, revoked.number), (1, 2));
-    // The group waits for the answer; the other one gets nothing meanwhile.
-    assert!(two.next(Duration::from_secs(3)).is_none());
-    let answered = Instant::now();
-    one.perform(Command::Unassign { rebalance: revoked });
-    let (rebalance, mine) = one.assigned();
-    assert_eq!((rebalance.number, mine.len()), (3, 1));
-    let (other, theirs) = two.assigned();
-    eprintln!("measured: unassign to both assigned {:?}", answered.elapsed());
-    assert_eq!((other.member, other.number, theirs.len()), (1, 1, 1));
-    let (mine, theirs) = (tenure(mine[0].0, 3), tenure(theirs[0].0, 1));
-    assert_ne!(mine.partition, theirs.partition);
-    // What was queued before the callback is gone: the position is the order's.
-    one.assign(rebalance, &[(mine, 1)]);
-    two.assign(other, &[(theirs, 2)]);
-    assert_eq!(offsets(&one.poll(mine, 500)), [1, 2, 3]);
-    assert_eq!(offsets(&two.poll(theirs, 500)), [2, 3]);
-
-    // The group forms again while a poll waits: it is answered, and the survivor gets both.
-    two.ask(theirs, 500);
-    let left = Instant::now();
-    one.close();
-    eprintln!("measured: a close took {:?}", left.elapsed());
-    let revoked = two.revoked();
-    two.perform(Command::Unassign { rebalance: revoked });
-    let (rebalance, both) = two.assigned();
-    assert_eq!(both, [Partition(0), Partition(1)]);
-    two.assign(rebalance, &[(tenure(0, 5), 3), (tenure(1, 6), 3)]);
-    assert_eq!(offsets(&two.poll(tenure(0, 5), 500)), [3]);
-    assert_eq!(offsets(&two.poll(tenure(1, 6), 500)), [3]);
-    two.close();
-}
 
 /// A retired partition was paused; the pause does not outlive the assignment.
 #[test]

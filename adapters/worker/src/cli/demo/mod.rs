@@ -11,7 +11,7 @@ use amends_core::ids::{Offset, Partition};
 use amends_core::source::manifest::Manifest;
 use clap::Args;
 
-use super::{BrokerArgs, Failed};
+use super::{BrokerArgs, Failed, say};
 use crate::kafka::{self, Reader};
 
 mod positions;
@@ -82,7 +82,7 @@ impl Demo {
         })?;
         let program = Program::new(&self.brokers, &folder)?;
 
-        heading(began, "a namespace, a topic and its manifest");
+        heading(began, "a namespace, a topic and its manifest")?;
         let topic = format!("amends-{name}");
         let manifest_path = folder.join("manifest.json");
         program.tell(&mut program.verb("migrate"))?;
@@ -99,46 +99,41 @@ impl Demo {
             workers: vec![],
         };
 
-        heading(began, "two workers of one group");
+        heading(began, "two workers of one group")?;
         for number in 1..=2 {
             stage.workers.push(stage.program.worker(&stage.manifest_path, number)?);
         }
         let owners = stage.await_owners()?;
         for (partition, owner) in &owners {
-            println!("  partition {partition} is owned by {owner}");
+            say(&format!("  partition {partition} is owned by {owner}\n"))?;
         }
 
         let mut times = Vec::new();
         for (file, text, story) in FIXTURES {
-            heading(began, story);
+            heading(began, story)?;
             times.push(stage.load_fixture(file, text)?);
         }
-        heading(began, "what inspect shows");
-        print!(
-            "{}",
-            indented(
-                &stage.program.tell(stage.program.verb("inspect --manifest").arg(&stage.manifest_path))?
-            )
-        );
-        heading(began, "the positions");
-        print!("{}", positions::table(&times));
+        heading(began, "what inspect shows")?;
+        let inspected =
+            stage.program.tell(stage.program.verb("inspect --manifest").arg(&stage.manifest_path))?;
+        say(&indented(&inspected))?;
+        heading(began, "the positions")?;
+        say(&positions::table(&times))?;
 
-        heading(began, &format!("kill -9 of one worker in the middle of {} records", self.records));
+        heading(began, &format!("kill -9 of one worker in the middle of {} records", self.records))?;
         stage.kill_in_the_middle(self.records, &owners)?;
 
         heading(
             began,
             "the proof: an own read of the topic, without a group, joined to the exported evidence",
-        );
+        )?;
         let proof = proof::prove(&stage.kafka, &stage.program, &stage.manifest_path, &stage.manifest)?;
         for worker in &mut stage.workers {
             worker.stop()?;
         }
-        println!(
-            "  namespace {name} and topic {topic} stay; manifest, journals and logs: {}",
-            stage.folder.display()
-        );
-        println!("\n{proof}");
+        let folder = stage.folder.display();
+        say(&format!("  namespace {name} and topic {topic} stay; manifest, journals and logs: {folder}\n"))?;
+        say(&format!("\n{proof}\n"))?;
         let of_fixtures: usize = FIXTURES.iter().map(|(_, text, _)| text.lines().count()).sum();
         let published =
             u64::from(self.records).saturating_add(u64::try_from(of_fixtures).unwrap_or(u64::MAX));
@@ -164,11 +159,8 @@ impl Stage {
         let mut command = self.program.kafka_verb("source load");
         command.arg("--manifest").arg(&self.manifest_path).arg("--file").arg(&path);
         let report = self.program.tell(&mut command)?;
-        println!(
-            "  {} records published, the last: {}",
-            report.lines().count(),
-            report.lines().last().unwrap_or("-")
-        );
+        let (count, last) = (report.lines().count(), report.lines().last().unwrap_or("-"));
+        say(&format!("  {count} records published, the last: {last}\n"))?;
         self.await_drained()?;
         Positions::parse(&self.program.export(&self.manifest_path, "positions")?)
     }
@@ -196,18 +188,14 @@ impl Stage {
         let pid = victim.kill()?;
         let killed = Instant::now();
         let at_kill = self.frontiers()?.get(&theirs).copied().unwrap_or(0);
-        println!(
-            "  killed worker {pid}, the owner of partition {theirs}, after {} of {share}",
-            at_kill - start
-        );
+        let done = at_kill - start;
+        say(&format!("  killed worker {pid}, the owner of partition {theirs}, after {done} of {share}\n"))?;
         self.await_that("the other worker to take over", |now| {
             let frontier = now.get(&theirs).copied().unwrap_or(0);
             if frontier > at_kill { Ok(()) } else { Err(format!("partition {theirs} rests at {frontier}")) }
         })?;
-        println!(
-            "  the other worker went on with partition {theirs} after {:.1}s",
-            killed.elapsed().as_secs_f64()
-        );
+        let after = killed.elapsed().as_secs_f64();
+        say(&format!("  the other worker went on with partition {theirs} after {after:.1}s\n"))?;
         loading.finish()?;
         self.await_drained()
     }
@@ -261,7 +249,7 @@ impl Stage {
         while let Err(so_far) = look(&self.frontiers()?) {
             if said.elapsed() >= SAY_EVERY {
                 said = Instant::now();
-                println!("  waiting for {what}: {so_far}");
+                say(&format!("  waiting for {what}: {so_far}\n"))?;
             }
             self.must_go_on(began, what, &so_far)?;
         }
@@ -281,8 +269,8 @@ impl Stage {
     }
 }
 
-fn heading(began: Instant, text: &str) {
-    println!("\n[{:>5.1}s] {text}", began.elapsed().as_secs_f64());
+fn heading(began: Instant, text: &str) -> Result<(), Failed> {
+    say(&format!("\n[{:>5.1}s] {text}\n", began.elapsed().as_secs_f64()))
 }
 
 fn indented(text: &str) -> String {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use super::super::{BrokerArgs, Failed};
+use super::super::{BrokerArgs, Failed, say};
 
 /// A worker that is told to stop has this long.
 const STOP_WITHIN: Duration = Duration::from_secs(30);
@@ -54,7 +54,7 @@ impl Program {
 
     /// Says what a person would type, runs it, and gives what it printed.
     pub(super) fn tell(&self, command: &mut Command) -> Result<String, Failed> {
-        println!("  $ amends {}", words_of(command));
+        say(&format!("  $ amends {}\n", words_of(command)))?;
         self.run(command)
     }
 
@@ -127,7 +127,7 @@ impl Program {
         let mut command = self.kafka_verb("run");
         command.args(["-X", "session.timeout.ms=6000", "--batch-records", "100", "--journal"]);
         command.arg(self.folder.join(format!("worker-{number}.journal"))).arg("--manifest").arg(manifest);
-        println!("  $ amends {} &", words_of(&command));
+        say(&format!("  $ amends {} &\n", words_of(&command)))?;
         let child = command.stdout(Stdio::null()).stderr(file).spawn();
         Ok(Worker { child: child.map_err(|error| unstarted("run", &error))?, log })
     }
@@ -141,7 +141,7 @@ impl Program {
         let (stdout, stderr) = (create("load.report")?, create("load.log")?);
         let mut command = self.kafka_verb("source load");
         command.arg("--manifest").arg(manifest).arg("--file").arg(file).stdout(stdout).stderr(stderr);
-        println!("  $ amends {} &", words_of(&command));
+        say(&format!("  $ amends {} &\n", words_of(&command)))?;
         Ok(Loading(command.spawn().map_err(|error| unstarted("source load", &error))?))
     }
 }

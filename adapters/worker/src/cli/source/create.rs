@@ -13,7 +13,7 @@ use amends_core::source::manifest::{Config, FIXTURE_LEDGER, Ledger, Manifest};
 use clap::Args;
 
 use super::super::look::{Objection, Patience, look};
-use crate::cli::{BrokerArgs, Failed, MANIFEST_BYTES, print, read_file};
+use crate::cli::{BrokerArgs, Failed, MANIFEST_BYTES, complain, print, read_file};
 use crate::kafka::{Creation, NewTopic, Settings, Source, create};
 
 const CREATE_WITHIN: Duration = Duration::from_secs(20);
@@ -196,7 +196,7 @@ impl Create {
             }
         };
         if let Err(error) = written {
-            eprint!("{text}");
+            complain(&text);
             let why = format!("could not write the manifest to {place}: {error}");
             return Err(Failed::new("output", why).so(format!("{done}, its manifest is printed above")));
         }
