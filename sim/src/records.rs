@@ -57,7 +57,7 @@ pub fn record(seed: u64, partition: Partition, offset: Offset, poison: Option<u3
         Some(1) => (Some(key), Some(b"{\"schema_version\":1".to_vec())),
         Some(2) => (Some(key), None),
         Some(3) => (Some(vec![0xff, 0xfe]), Some(vec![0xc3, 0x28])),
-        Some(_) => (Some(key), Some(value.replace("\"t", "\"\\u0000t").into_bytes())),
+        Some(_) => (Some(key), Some(value.replace(":\"t", ":\"\\u0000t").into_bytes())),
     };
     Record { offset, key, value }
 }

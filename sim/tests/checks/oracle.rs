@@ -216,6 +216,19 @@ fn the_oracle_agrees_on_the_records_of_worlds() {
     }
 }
 
+/// In the order of the forms of `poison`: key, value, size, utf8, nul.
+#[test]
+fn each_form_of_poison_is_refused_for_what_it_is() {
+    let config = records::manifest(1).unwrap().config().clone();
+    let codes = (0..5).map(|form| {
+        let record = records::record(0, P, Offset(0), Some(form));
+        let effects = same(&mut Oracle::new(config.clone()), &config, P, &[record], 1);
+        columns(&effects.evidence[0], &[2])
+    });
+    let malformed = "MALFORMED_JSON";
+    assert_eq!(codes.collect::<Vec<_>>(), ["KEY_MISMATCH", malformed, malformed, malformed, "INVALID_FIELD"]);
+}
+
 /// Few transactions, days and stocks, so that records meet; at times a quantity that fills a position, or a mistake.
 fn drawn(seed: u64, offset: i64) -> Record {
     let draw = |nth: u64, below: u64| mix(mix(seed, offset.unsigned_abs()), nth) % below;
