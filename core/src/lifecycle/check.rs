@@ -143,6 +143,8 @@ impl Checks {
             return Some(StopReason::Refused { refusal });
         }
         self.suspicion = Some((refusal, since));
+        // A broker that answers is no failed attempt, and ends the count of those before.
+        self.attempts = 0;
         self.repeat(REPEAT_MS, out);
         None
     }

@@ -105,6 +105,24 @@ fn an_awaited_check_fails_three_times_and_stops() {
 }
 
 #[test]
+fn an_answer_ends_the_count_of_failed_checks_also_when_it_must_be_asked_again() {
+    let mut story = Story::new(1);
+    story.source.bounds.logs = vec![None];
+    story.assigned(1, &[0]);
+    for (check, wait) in [(1, 1), (2, 2), (4, 4), (5, 5)] {
+        story.event(Event::CheckFailed {
+            check: CheckId(check),
+            failure: again("the broker did not answer in 5s"),
+        });
+        story.after(200).expired(Timer::CheckAgain { wait });
+        if check == 2 {
+            story.checked(3).after(200).expired(Timer::CheckAgain { wait: 3 });
+        }
+    }
+    assert!(!story.is_ending());
+}
+
+#[test]
 fn an_idle_source_is_checked_every_five_seconds() {
     let mut story = Story::polling(0);
     story.event(Event::PollFailed { tenure: id("0#1"), failure: PollFailure::Again("no broker".to_owned()) });

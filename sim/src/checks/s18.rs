@@ -3,6 +3,7 @@
 use amends_core::ids::{Partition, TenureId};
 use amends_core::lifecycle::command::{Command, Timer};
 use amends_core::lifecycle::event::{Event, Failure, PollFailure, ProcessFailure};
+use amends_core::lifecycle::stop::StopReason;
 
 use super::due::Due;
 use super::{Check, Verdict};
@@ -25,11 +26,23 @@ const AT_LEAST_MS: u64 = 40;
 pub struct Budgets {
     spent: Few<(Life, Partition), Spent>,
     due: Due<(Life, Partition)>,
+    /// Checks that failed one after the other.
+    unchecked: Few<Life, u32>,
+    /// What stood there when a process began to drain, and when that was: its reason is told later.
+    drained: Few<Life, Drained>,
 }
 
+struct Drained {
+    at: u64,
+    spent: Vec<(Partition, Spent)>,
+    unchecked: u32,
+}
+
+#[derive(Clone)]
 struct Spent {
     /// Of the newest tenure.
     number: u32,
+    is_retired: bool,
     failed: [u32; 5],
     /// The last attempt that failed: which question, and when.
     last: Option<(Question, u64)>,
@@ -49,14 +62,18 @@ enum Question {
 
 impl Check for Budgets {
     const NAME: &'static str = "S18";
-    const CLAIM: &'static str = "an operation has three attempts with short waits between them, and everything of one budget ends in 20 s";
+    const CLAIM: &'static str = "an operation has three attempts with short waits between them, everything of one budget ends in 20 s, and nobody stops over either before";
 
     #[inline(always)]
     fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Verdict {
         match fact {
             Fact::Delivered { who, event } => self.delivered(*who, event, truth),
             Fact::Commanded { who, command } => self.commanded(*who, command, truth)?,
-            Fact::Crashed { who } | Fact::Exited { who } => self.over(*who),
+            Fact::Crashed { who } | Fact::Exited { who } => {
+                self.over(*who);
+                self.drained.remove(who);
+                self.unchecked.remove(who);
+            }
             _ => {}
         }
         let Some(key) = self.due.late(fact, truth, LATE_MS) else { return Ok(()) };
@@ -86,10 +103,14 @@ impl Budgets {
             Event::Revoked { rebalance, .. } | Event::Lost { rebalance } if process.is_next(*rebalance) => {
                 self.over(who);
             }
+            Event::Checked { .. } => {
+                self.unchecked.remove(&who);
+            }
+            Event::CheckFailed { failure: Failure::Again(_), .. } => *self.unchecked.or_default(who) += 1,
             _ => {
                 let Some(id) = event.tenure() else { return };
                 let key = (who, id.partition);
-                let Some(spent) = self.spent.find_mut(&key).filter(|spent| spent.number == id.number) else {
+                let Some(spent) = self.spent.find_mut(&key).filter(|spent| spent.is_of(id)) else {
                     return;
                 };
                 let Some(tenancy) = process.tenancies.get(&id) else { return };
@@ -115,18 +136,28 @@ impl Budgets {
     }
 
     fn commanded(&mut self, who: Life, command: &Command, truth: &Truth) -> Verdict {
-        if matches!(command, Command::Wait { timer: Timer::Drain | Timer::Leave { .. }, .. }) {
-            self.over(who);
-            return Ok(());
+        match command {
+            Command::Wait { timer: Timer::Drain, .. } => {
+                self.drain(who, truth.now);
+                self.over(who);
+                return Ok(());
+            }
+            Command::Wait { timer: Timer::Leave { .. }, .. } => {
+                self.over(who);
+                return Ok(());
+            }
+            Command::Stop { reason } => return self.stopped(who, reason),
+            _ => {}
         }
         let Some(id) = command.tenure() else { return Ok(()) };
         let key = (who, id.partition);
-        let Some(spent) = self.spent.find_mut(&key).filter(|spent| spent.number == id.number) else {
+        let Some(spent) = self.spent.find_mut(&key).filter(|spent| spent.is_of(id)) else {
             return Ok(());
         };
         match command {
             Command::Retire { .. } => {
-                self.spent.remove(&key);
+                // The reason of a stop may yet be told.
+                spent.is_retired = true;
                 self.due.clear(&key);
                 Ok(())
             }
@@ -153,9 +184,56 @@ impl Budgets {
     }
 }
 
+impl Budgets {
+    /// A second drain is the wait for what was cut.
+    fn drain(&mut self, who: Life, now: u64) {
+        if self.drained.get(&who).is_some() {
+            return;
+        }
+        let of_it = self.spent.iter().filter(|((other, _), _)| *other == who);
+        let spent = of_it.map(|((_, partition), spent)| (*partition, spent.clone())).collect();
+        let unchecked = self.unchecked.get(&who).copied().unwrap_or_default();
+        self.drained.insert(who, Drained { at: now, spent, unchecked });
+    }
+
+    /// Who stops over a budget or its attempts has used them up.
+    fn stopped(&self, who: Life, reason: &StopReason) -> Verdict {
+        let Some(drained) = self.drained.get(&who) else { return Ok(()) };
+        let spent_of = |tenure: &TenureId| {
+            let of_it = drained.spent.iter().find(|(partition, _)| *partition == tenure.partition);
+            of_it.map(|(_, spent)| spent).filter(|spent| spent.number == tenure.number)
+        };
+        match reason {
+            StopReason::BudgetSpent { tenure, .. } => {
+                let begun = spent_of(tenure).and_then(|spent| spent.begun);
+                if begun.is_some_and(|begun| drained.at < begun + BUDGET_MS) {
+                    return Err(format!(
+                        "{who} stops over the budget of {tenure} at {}ms, it began at {begun:?}",
+                        drained.at
+                    ));
+                }
+            }
+            StopReason::AttemptsSpent { tenure, .. } => {
+                let is_spent = |spent: &Spent| spent.failed.iter().any(|failed| *failed >= ATTEMPTS);
+                if drained.unchecked < ATTEMPTS && spent_of(tenure).is_some_and(|spent| !is_spent(spent)) {
+                    return Err(format!(
+                        "{who} stops over the attempts of {tenure}, and nothing failed three times"
+                    ));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
 impl Spent {
     fn new(number: u32) -> Self {
-        Self { number, failed: [0; 5], last: None, begun: None, is_poll_failing: false }
+        Self { number, is_retired: false, failed: [0; 5], last: None, begun: None, is_poll_failing: false }
+    }
+
+    fn is_of(&self, id: TenureId) -> bool {
+        self.number == id.number && !self.is_retired
     }
 
     fn asked(&mut self, who: Life, id: TenureId, question: Question, within_ms: u64, now: u64) -> Verdict {

@@ -239,7 +239,8 @@ impl World {
         if strike.variant == 0 {
             after_ms + strike.severity
         } else {
-            after_ms.saturating_sub(strike.severity)
+            // A wait takes some time: who waits for the rest of an early one would wait for ever.
+            after_ms.saturating_sub(strike.severity).max(1)
         }
     }
 

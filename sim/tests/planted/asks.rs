@@ -243,6 +243,38 @@ pub fn calls_every_stop_orderly(_: &mut Memory, _: &Truth, _: Life, _: &Event, c
     });
 }
 
+pub fn calls_spent_attempts_a_spent_budget(
+    _: &mut Memory,
+    _: &Truth,
+    _: Life,
+    _: &Event,
+    commands: &mut Commands,
+) {
+    each(commands, |command| {
+        if let Command::Stop { reason } = command
+            && let StopReason::AttemptsSpent { tenure, doing, why } = reason.clone()
+        {
+            *reason = StopReason::BudgetSpent { tenure, doing, why };
+        }
+    });
+}
+
+pub fn calls_a_spent_budget_spent_attempts(
+    _: &mut Memory,
+    _: &Truth,
+    _: Life,
+    _: &Event,
+    commands: &mut Commands,
+) {
+    each(commands, |command| {
+        if let Command::Stop { reason } = command
+            && let StopReason::BudgetSpent { tenure, doing, why } = reason.clone()
+        {
+            *reason = StopReason::AttemptsSpent { tenure, doing, why };
+        }
+    });
+}
+
 pub fn checks_identity_only(_: &mut Memory, _: &Truth, _: Life, _: &Event, commands: &mut Commands) {
     each(commands, |command| {
         if let Command::Check { parts, .. } = command {

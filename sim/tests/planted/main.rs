@@ -136,6 +136,8 @@ planted! {
     s17_a_decision_is_sent_twice: "S17" by &[Asks(asks::sends_a_decision_twice)];
     s18_no_wait_between_attempts: "S18" by &[Asks(asks::waits_for_nothing)];
     s18_a_budget_never_ends: "S18" by &[Hears(hears::no_end_of_a_budget)];
+    s18_spent_attempts_are_called_a_spent_budget: "S18" by &[Asks(asks::calls_spent_attempts_a_spent_budget)];
+    s18_a_spent_budget_is_called_spent_attempts: "S18" by &[Asks(asks::calls_a_spent_budget_spent_attempts)];
     s19_a_ticket_is_kept: "S19" by &[Asks(asks::keeps_its_tickets)];
     s19_a_ticket_comes_back_twice: "S19" by &[Asks(asks::gives_a_ticket_back_twice)];
     s19_the_group_goes_on_at_once: "S19" by &[Asks(asks::gives_up_the_assignment_at_once)];
