@@ -81,11 +81,14 @@ impl Store {
                 self.step(ground, world, id, &mut operation, next);
                 if operation.server != Server::Over || operation.client != Client::Answered {
                     self.operations.insert(id, operation);
+                } else if !world.is_told() {
+                    // What is still due for it does nothing. A story looks at the world also then.
+                    self.agenda.retain(|(other, _)| *other != id);
                 }
             }
         }
-        for (who, event) in self.answers.drain(..) {
-            world.answer(who, event, out);
+        if !self.answers.is_empty() {
+            self.answers.drain(..).for_each(|(who, event)| world.answer(who, event, out));
         }
     }
 
