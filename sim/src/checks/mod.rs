@@ -134,6 +134,17 @@ impl Judges {
     }
 }
 
+/// Makes each kind of fact again where the compiler sees which it is.
+macro_rules! kind_by_kind {
+    ($checks:ident.$judge:ident, $fact:ident, $truth:ident: $($kind:ident { $($field:ident),* })*) => {
+        match *$fact {
+            Fact::Committed(commit) => $checks.$judge(|| Fact::Committed(commit), $truth),
+            Fact::Declared(config) => $checks.$judge(|| Fact::Declared(config), $truth),
+            $(Fact::$kind { $($field),* } => $checks.$judge(|| Fact::$kind { $($field),* }, $truth),)*
+        }
+    };
+}
+
 /// Every check, called without a table so that the compiler sees through each; and every property of whole runs, which
 /// whoever runs the worlds asks.
 macro_rules! checks {
@@ -156,27 +167,18 @@ macro_rules! checks {
             /// # Errors
             /// The property that the fact breaks.
             pub fn see(&mut self, fact: &Fact<'_>, truth: &Truth) -> Result<(), Box<Violation>> {
-                // The frequent kinds by name: see `judge`.
-                match *fact {
-                    Fact::Delivered { who, event } => self.judge(|| Fact::Delivered { who, event }, truth),
-                    Fact::Commanded { who, command } => self.judge(|| Fact::Commanded { who, command }, truth),
-                    Fact::Settled { who } => self.judge(|| Fact::Settled { who }, truth),
-                    Fact::Locked { tx, ghost, partition } => {
-                        self.judge(|| Fact::Locked { tx, ghost, partition }, truth)
-                    }
-                    Fact::LockAnswered { tx } => self.judge(|| Fact::LockAnswered { tx }, truth),
-                    Fact::CommitSent { tx } => self.judge(|| Fact::CommitSent { tx }, truth),
-                    Fact::Committed(commit) => self.judge(|| Fact::Committed(commit), truth),
-                    Fact::Appended { incarnation, partition, first, entries } => {
-                        self.judge(|| Fact::Appended { incarnation, partition, first, entries }, truth)
-                    }
-                    Fact::Struck { fault, who } => self.judge(|| Fact::Struck { fault, who }, truth),
-                    _ => self.judge(|| *fact, truth),
-                }
+                kind_by_kind!(self.judge, fact, truth:
+                    Started { who } Crashed { who } Exited { who } Froze { who } Thawed { who }
+                    Delivered { who, event } Commanded { who, command } Settled { who }
+                    Joined { who, group, namespace } Published { partition, record }
+                    Locked { tx, ghost, partition } LockAnswered { tx } CommitSent { tx } RolledBack { tx }
+                    Forgot { commits } Appended { incarnation, partition, first, entries }
+                    LogChanged { incarnation, partition, change } Recreated { incarnation, partitions }
+                    Deleted {} Grew { partitions } Reconfigured {} Struck { fault, who } Healed {} Ended {})
             }
 
-            /// One function for each kind that is made where the compiler sees which it is. Each check gets a fact of
-            /// its own, so that one that is deaf to it leaves nothing behind.
+            /// One function for each kind of fact. Each check gets a fact of its own, so that one that is deaf to its kind
+            /// leaves nothing behind.
             #[inline(never)]
             fn judge<'a>(&mut self, fact: impl Fn() -> Fact<'a>, truth: &Truth) -> Result<(), Box<Violation>> {
                 $(if let Err(why) = self.$field.see(&fact(), truth)
