@@ -132,3 +132,19 @@ impl<K: Ord, V> FromIterator<(K, V)> for Few<K, V> {
         few
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_found_wherever_it_has_moved_to() {
+        let mut few: Few<u8, char> = [(2, 'b'), (4, 'd')].into_iter().collect();
+        assert_eq!(few.get(&4), Some(&'d'));
+        few.insert(3, 'c');
+        assert_eq!((few.get(&4), few.get(&3), few.get(&2)), (Some(&'d'), Some(&'c'), Some(&'b')));
+        assert_eq!(few.remove(&2), Some('b'));
+        assert_eq!((few.get(&2), few.get(&3)), (None, Some(&'c')));
+        assert_eq!((few.remove(&3), few.insert(4, 'e'), few.get(&4)), (Some('c'), Some('d'), Some(&'e')));
+    }
+}
