@@ -30,9 +30,7 @@ impl<T> Agenda<T> {
     pub(crate) fn at(&mut self, at_ms: u64, what: T) -> Appointment {
         self.planned += 1;
         let appointment = (at_ms, self.planned);
-        // Most of what is planned comes soon.
-        let later = self.entries.iter().rposition(|((other_ms, _), _)| *other_ms > at_ms);
-        let index = later.map_or(0, |later| later + 1);
+        let index = self.entries.partition_point(|((other_ms, _), _)| *other_ms > at_ms);
         self.entries.insert(index, (appointment, what));
         appointment
     }

@@ -93,6 +93,11 @@ impl Chronicle {
         self.outcome = Some(Outcome::default());
     }
 
+    /// From now on no scenario is told.
+    pub fn stop_watching(&mut self) {
+        self.outcome = None;
+    }
+
     /// What a scenario is judged by: nothing unless it was kept.
     #[must_use]
     pub fn outcome(&self) -> &Outcome {

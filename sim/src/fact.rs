@@ -98,7 +98,7 @@ pub struct Written {
 }
 
 /// One thing that happened.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Fact<'a> {
     /// A process began.
     Started {

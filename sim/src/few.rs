@@ -1,39 +1,56 @@
 //! Knows a few things by their keys, in the order of the keys. A world has so few of each that a sorted list is faster
 //! than a tree.
 
+use std::cell::Cell;
 use std::mem;
 
 /// A map of few entries.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Few<K, V> {
     entries: Vec<(K, V)>,
+    /// Where a key was found last: mostly the same one is asked for again, by one check after the other.
+    last: Cell<usize>,
 }
 
 impl<K, V> Default for Few<K, V> {
     fn default() -> Self {
-        Self { entries: Vec::new() }
+        Self { entries: Vec::new(), last: Cell::new(0) }
+    }
+}
+
+impl<K: PartialEq, V: PartialEq> PartialEq for Few<K, V> {
+    fn eq(&self, other: &Self) -> bool {
+        self.entries == other.entries
     }
 }
 
 impl<K: Ord, V> Few<K, V> {
-    /// Where the key is, or would be. The newest, which are asked for most, are the last.
-    fn find(&self, key: &K) -> Result<usize, usize> {
-        match self.entries.iter().rposition(|(other, _)| other <= key) {
-            Some(index) if self.entries[index].0 == *key => Ok(index),
-            Some(index) => Err(index + 1),
-            None => Err(0),
+    /// Where the key is. The newest, which are asked for most, are the last.
+    fn position(&self, key: &K) -> Option<usize> {
+        let last = self.last.get();
+        if self.entries.get(last).is_some_and(|(other, _)| other == key) {
+            return Some(last);
         }
+        let found = self.entries.iter().rposition(|(other, _)| other == key)?;
+        self.last.set(found);
+        Some(found)
+    }
+
+    /// Where the key is, or would be.
+    fn find(&self, key: &K) -> Result<usize, usize> {
+        let behind = || self.entries.iter().rposition(|(other, _)| other < key).map_or(0, |index| index + 1);
+        self.position(key).ok_or_else(behind)
     }
 
     /// What the key has.
     #[must_use]
     pub fn get(&self, key: &K) -> Option<&V> {
-        self.entries.iter().rev().find(|(other, _)| other == key).map(|(_, value)| value)
+        self.position(key).map(|index| &self.entries[index].1)
     }
 
     /// The same, to be changed.
     pub fn find_mut(&mut self, key: &K) -> Option<&mut V> {
-        self.entries.iter_mut().rev().find(|(other, _)| other == key).map(|(_, value)| value)
+        self.position(key).map(|index| &mut self.entries[index].1)
     }
 
     /// What the key has; it is given this first when it has nothing.
@@ -113,5 +130,21 @@ impl<K: Ord, V> FromIterator<(K, V)> for Few<K, V> {
             few.insert(key, value);
         }
         few
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_found_wherever_it_has_moved_to() {
+        let mut few: Few<u8, char> = [(2, 'b'), (4, 'd')].into_iter().collect();
+        assert_eq!(few.get(&4), Some(&'d'));
+        few.insert(3, 'c');
+        assert_eq!((few.get(&4), few.get(&3), few.get(&2)), (Some(&'d'), Some(&'c'), Some(&'b')));
+        assert_eq!(few.remove(&2), Some('b'));
+        assert_eq!((few.get(&2), few.get(&3)), (None, Some(&'c')));
+        assert_eq!((few.remove(&3), few.insert(4, 'e'), few.get(&4)), (Some('c'), Some('d'), Some(&'e')));
     }
 }

@@ -285,17 +285,18 @@ impl Lifecycle {
 
     /// The row lock was got, so whatever an older tenure of the partition left unknown has ended.
     fn got_lock(&mut self, id: TenureId) {
-        let after = &mut self.after;
-        self.tenures.retain(|other, tenure| {
-            // A younger tenure's outcome may have come after this lock: a reply can be late.
-            let is_older = other.partition == id.partition && other.number < id.number;
-            let is_resolved = is_older && tenure.state == State::Unresolved;
-            if is_resolved {
-                tenure.state = State::Gone;
-                note(after, tenure);
-            }
-            !is_resolved
-        });
+        let first = TenureId { number: 0, ..id };
+        // A younger tenure's outcome may have come after this lock: a reply can be late.
+        let older = self.tenures.range_mut(first..id).map(|(_, tenure)| tenure);
+        let mut is_resolved = false;
+        for tenure in older.filter(|tenure| tenure.state == State::Unresolved) {
+            tenure.state = State::Gone;
+            note(&mut self.after, tenure);
+            is_resolved = true;
+        }
+        if is_resolved {
+            self.tenures.retain(|_, tenure| tenure.state != State::Gone);
+        }
     }
 
     /// Hands the same input to every tenure that `chosen` accepts.

@@ -1,17 +1,16 @@
 //! S1, one effect: each record is decided at most once. What the decision says is S32's.
 
-use std::collections::BTreeMap;
-
 use amends_core::ids::{Offset, Partition};
 
 use super::{Check, Verdict};
 use crate::fact::Fact;
+use crate::few::Few;
 use crate::truth::Truth;
 
 /// For each partition, which offsets surviving commits decided.
 #[derive(Default)]
 pub struct OneEffect {
-    decided: BTreeMap<Partition, Vec<bool>>,
+    decided: Few<Partition, Vec<bool>>,
 }
 
 impl Check for OneEffect {
@@ -49,7 +48,7 @@ impl OneEffect {
     /// Whether it was decided until now.
     fn mark(&mut self, partition: Partition, offset: Offset, is_decided: bool) -> bool {
         let Ok(index) = usize::try_from(offset.0) else { return false };
-        let decided = self.decided.entry(partition).or_default();
+        let decided = self.decided.or_default(partition);
         if decided.len() <= index {
             decided.resize(index + 1, false);
         }

@@ -1,19 +1,18 @@
 //! S4, tokens: each claim raises the epoch, and a token belongs to one tenure of one process.
 
-use std::collections::BTreeMap;
-
 use amends_core::ids::{TenureId, Token};
 use amends_core::lifecycle::event::Event;
 
 use super::{Check, Verdict};
 use crate::fact::{Commit, Fact, Op};
+use crate::few::Few;
 use crate::life::Life;
 use crate::truth::Truth;
 
 /// Who installed each token that ever was; `None` for a foreign hand. What a failover forgot is never given again.
 #[derive(Default)]
 pub struct Tokens {
-    installed: BTreeMap<Token, Option<(Life, TenureId)>>,
+    installed: Few<Token, Option<(Life, TenureId)>>,
 }
 
 impl Check for Tokens {

@@ -5,7 +5,7 @@ use amends_core::lifecycle::command::Command;
 use amends_core::lifecycle::event::{Event, Failure};
 use amends_core::lifecycle::stop::StopReason;
 
-use super::begins::begins;
+use super::begins::each_going_on;
 use super::{Check, Verdict};
 use crate::fact::{Fact, Op};
 use crate::few::Few;
@@ -77,17 +77,10 @@ impl NoGuess {
             }
             return Ok(());
         }
-        let reads_on = match command {
-            Command::Poll { tenure, .. } | Command::Probe { tenure, .. } => Some(*tenure),
-            _ => None,
-        };
-        let open = |tenure: &TenureId| truth.tenancy(who, *tenure).and_then(|tenancy| tenancy.open);
-        for tenure in begins(command).chain(reads_on) {
-            if let Some(op) = open(&tenure) {
-                return Err(format!("{who} {tenure}: {command}, and the outcome of its {op:?} is unknown"));
-            }
-        }
-        Ok(())
+        each_going_on(command, |tenure| match truth.tenancy(who, tenure).and_then(|tenancy| tenancy.open) {
+            Some(op) => Err(format!("{who} {tenure}: {command}, and the outcome of its {op:?} is unknown")),
+            None => Ok(()),
+        })
     }
 
     fn settled(&mut self, who: Life, truth: &Truth) -> Verdict {

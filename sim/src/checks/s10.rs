@@ -3,7 +3,7 @@
 use amends_core::ids::TenureId;
 use amends_core::lifecycle::command::Command;
 
-use super::begins::begins;
+use super::begins::each_begun;
 use super::{Check, Verdict};
 use crate::fact::Fact;
 use crate::life::Life;
@@ -30,9 +30,7 @@ impl Check for Ownership {
                 Ok(())
             }
             Fact::Commanded { who, command } => {
-                for tenure in begins(command) {
-                    owns(*who, tenure, command, truth)?;
-                }
+                each_begun(command, |tenure| owns(*who, tenure, command, truth))?;
                 self.is_untouched(*who, command)
             }
             _ => Ok(()),

@@ -1,9 +1,6 @@
 //! S11, absorbing ends: nothing is begun for a retired tenure, and nothing at all follows a stop.
 
-use amends_core::ids::TenureId;
-use amends_core::lifecycle::command::Command;
-
-use super::begins::begins;
+use super::begins::each_going_on;
 use super::{Check, Verdict};
 use crate::fact::Fact;
 use crate::truth::Truth;
@@ -24,15 +21,11 @@ impl Check for Absorbing {
         if let Some(reason) = &process.stopped {
             return Err(format!("{who}: {command} after it stopped as {}", reason.code()));
         }
-        let reads_on = match command {
-            Command::Poll { tenure, .. } | Command::Probe { tenure, .. } => Some(*tenure),
-            _ => None,
-        };
-        let is_retired =
-            |tenure: &TenureId| process.tenancies.get(tenure).is_some_and(|tenancy| tenancy.is_retired);
-        match begins(command).chain(reads_on).find(is_retired) {
-            Some(tenure) => Err(format!("{who} {tenure}: {command} after it retired")),
-            None => Ok(()),
-        }
+        each_going_on(command, |tenure| {
+            if process.tenancies.get(&tenure).is_some_and(|tenancy| tenancy.is_retired) {
+                return Err(format!("{who} {tenure}: {command} after it retired"));
+            }
+            Ok(())
+        })
     }
 }

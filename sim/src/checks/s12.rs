@@ -6,7 +6,7 @@ use amends_core::lifecycle::command::Command;
 use amends_core::lifecycle::event::Event;
 use amends_core::source::boundary::TopicSight;
 
-use super::begins::begins;
+use super::begins::each_begun;
 use super::{Check, Verdict};
 use crate::fact::Fact;
 use crate::truth::{Process, Tenancy, Truth};
@@ -37,17 +37,17 @@ impl Check for RightTopic {
             }
             Fact::Commanded { who, command } => {
                 let Some(process) = truth.processes.get(who) else { return Ok(()) };
-                let unchecked = begins(command).find_map(|tenure| {
-                    let since = since(command, process.tenancies.get(&tenure)?);
-                    (process.passed <= since).then_some((tenure, since))
-                });
-                match unchecked {
-                    Some((tenure, since)) => Err(format!(
+                each_begun(command, |tenure| {
+                    let Some(tenancy) = process.tenancies.get(&tenure) else { return Ok(()) };
+                    let since = since(command, tenancy);
+                    if process.passed > since {
+                        return Ok(());
+                    }
+                    Err(format!(
                         "{who} {tenure}: {command}, and no check that was sent after step {since} showed {}",
                         truth.declared
-                    )),
-                    None => Ok(()),
-                }
+                    ))
+                })
             }
             Fact::Settled { who } if std::mem::take(&mut self.must_stop) => {
                 if truth.processes.get(who).is_some_and(Process::is_working) {

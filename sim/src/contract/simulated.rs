@@ -38,7 +38,7 @@ pub(crate) fn play_alone(steps: &[Step]) -> Result<Played, String> {
             schedule.strikes.clear();
             let ground = Ground {
                 chronicle: Chronicle::new(Truth::new(incarnation()?, 2, 0), false),
-                faults: Faults::new(&schedule),
+                faults: Faults::new(Arc::new(schedule)),
                 pace: Pace::new(SEED, Scheduler::Uniform),
             };
             let postgres = SimPostgres::start(Arc::new(Mutex::new(ground)), SEED);

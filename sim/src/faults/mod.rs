@@ -4,6 +4,8 @@
 //! (a process is paused, a topic is recreated). Every decision depends on the seed, the fault, and how many
 //! opportunities for it came before, and on nothing else: one fault more or less moves no other.
 
+use std::sync::Arc;
+
 use crate::life::Life;
 
 mod catalogue;
@@ -62,9 +64,10 @@ impl Place {
 /// The decisions of one world.
 #[derive(Clone, Debug)]
 pub struct Faults {
-    seed: u64,
-    /// By the faults' places in the catalogue.
-    knobs: Vec<Option<Knob>>,
+    schedule: Arc<Schedule>,
+    /// Of a thousand opportunities, by the faults' places in the catalogue: 0 for a fault that never strikes, and all of
+    /// them where single ones are picked.
+    rates: [u32; CATALOGUE.len()],
     orders: Vec<Order>,
     /// Opportunities so far.
     counted: [u32; CATALOGUE.len()],
@@ -78,14 +81,14 @@ pub struct Faults {
 impl Faults {
     /// The decisions of a schedule.
     #[must_use]
-    pub fn new(schedule: &Schedule) -> Self {
-        let mut knobs = vec![None; CATALOGUE.len()];
+    pub fn new(schedule: Arc<Schedule>) -> Self {
+        let mut rates = [0; CATALOGUE.len()];
         for (fault, knob) in &schedule.strikes {
-            knobs[fault.index()] = Some(knob.clone());
+            rates[fault.index()] = if knob.picks.is_some() { 1_000 } else { knob.per_mille };
         }
         Self {
-            seed: schedule.seed,
-            knobs,
+            schedule,
+            rates,
             orders: Vec::new(),
             counted: [0; CATALOGUE.len()],
             struck: Vec::new(),
@@ -132,18 +135,22 @@ impl Faults {
     }
 
     fn drawn(&mut self, fault: Fault) -> Option<Strike> {
-        let knob = self.knobs[fault.index()].as_ref().filter(|_| !self.is_held)?;
+        let rate = self.rates[fault.index()];
+        if rate == 0 || self.is_held {
+            return None;
+        }
         let nth = &mut self.counted[fault.index()];
         *nth += 1;
         let nth = *nth;
+        let key = mix(self.schedule.seed ^ mix(fault as u64, 0), u64::from(nth));
+        if key % 1_000 >= u64::from(rate) {
+            return None;
+        }
+        let knob = self.schedule.strikes.get(&fault)?;
         let strike = if let Some(picks) = &knob.picks {
             let pick = picks.iter().find(|pick| pick.nth == nth)?;
             Strike { severity: pick.severity, variant: pick.variant }
         } else {
-            let key = mix(self.seed ^ mix(fault as u64, 0), u64::from(nth));
-            if key % 1_000 >= u64::from(knob.per_mille) {
-                return None;
-            }
             let drawn = mix(key, 1);
             let (least, most) = knob.severity;
             let variants = knob.variants.len() as u64;

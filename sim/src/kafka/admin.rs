@@ -31,6 +31,9 @@ impl Kafka {
             self.topic.poison(partition, offset, strike.variant);
             ground.chronicle.struck(Fault::Poison, None, format_args!("{partition} at {offset}"));
         }
+        if entries.is_empty() {
+            return self.append(ground, partition, &[Entry::Visible]);
+        }
         entries.push(Entry::Visible);
         self.append(ground, partition, &entries);
     }

@@ -5,8 +5,6 @@
 //! brokers show, `admin` what happens to the topic, `incident` what goes wrong at its time. The log itself is the
 //! truth's: it is changed by telling facts, and read there.
 
-use std::collections::BTreeMap;
-
 use amends_core::ids::{Incarnation, Partition, RebalanceId, TenureId};
 use amends_core::lifecycle::command::{CheckId, CheckParts, Command};
 use amends_core::lifecycle::event::{Event, Failure};
@@ -45,7 +43,7 @@ pub struct Kafka {
     group: Group,
     topic: Topic,
     /// When the last check of each process is answered.
-    asked_until: BTreeMap<Life, u64>,
+    asked_until: Few<Life, u64>,
     /// What is due for clients that stand still, in its order.
     held: Vec<(ClientId, Step)>,
     /// A client fetches so many records ahead of each lane.
@@ -128,7 +126,7 @@ impl Kafka {
             clients: Vec::new(),
             group: Group::default(),
             topic: Topic::new(declared, shape.partitions),
-            asked_until: BTreeMap::new(),
+            asked_until: Few::default(),
             held: Vec::new(),
             ahead: 2 * usize::try_from(shape.batch_records).unwrap_or(1).max(1),
             session_timeout_ms: shape.session_timeout_ms,
@@ -184,7 +182,7 @@ impl Kafka {
     fn check(&mut self, ground: &mut Ground, client: ClientId, check: CheckId, parts: CheckParts) {
         let wait = ground.pace.wait(Wait::Check, Actor::Kafka);
         // One thread of the process asks, one check after the other.
-        let asked_until = self.asked_until.entry(self.clients[client].who).or_insert(0);
+        let asked_until = self.asked_until.or_default(self.clients[client].who);
         let begins_at = ground.now().max(*asked_until);
         *asked_until = begins_at + wait;
         let sample = Turn::Sample { client, check, parts, answer_at: *asked_until };

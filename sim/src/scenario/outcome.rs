@@ -1,5 +1,7 @@
 //! Knows what a scenario is judged by: what each process was told and asked for, in order, and since when nothing moves.
 
+use std::fmt::{self, Write as _};
+
 use amends_core::ids::{Partition, TenureId};
 use amends_core::lifecycle::command::Command;
 use amends_core::lifecycle::event::Event;
@@ -106,7 +108,7 @@ impl Outcome {
                     }
                     _ => Vec::new(),
                 };
-                self.say(*who, &command.to_string(), command.tenure(), partitions, None);
+                self.say(*who, first_word(command), command.tenure(), partitions, None);
             }
             _ => {}
         }
@@ -123,11 +125,11 @@ impl Outcome {
             Event::Fenced { by, .. } => (Vec::new(), by.map(|token| token.epoch)),
             _ => (Vec::new(), None),
         };
-        self.say(who, &event.to_string(), event.tenure(), partitions, by);
+        self.say(who, first_word(event), event.tenure(), partitions, by);
         if let Event::Observed { tenure, token, .. } = event {
             let claimed = truth.tenancy(who, *tenure).and_then(|tenancy| tenancy.claimed);
             if claimed.is_some() && claimed != *token {
-                self.say(who, FENCED, Some(*tenure), Vec::new(), token.map(|token| token.epoch));
+                self.say(who, Some(FENCED), Some(*tenure), Vec::new(), token.map(|token| token.epoch));
             }
         }
     }
@@ -135,13 +137,12 @@ impl Outcome {
     fn say(
         &mut self,
         who: Life,
-        text: &str,
+        word: Option<&'static str>,
         tenure: Option<TenureId>,
         partitions: Vec<Partition>,
         by: Option<i64>,
     ) {
-        let first = text.split(' ').next().unwrap_or_default();
-        if let Some((word, _)) = WORDS.iter().find(|(word, _)| *word == first) {
+        if let Some(word) = word {
             self.said.push(Said { who, word, tenure, partitions, by });
         }
     }
@@ -151,6 +152,27 @@ impl Outcome {
     pub fn is_quiet(&self, truth: &Truth) -> bool {
         !is_busy(truth) && truth.now >= self.busy_at + QUIET_MS
     }
+}
+
+/// What is printed, up to its first space.
+#[derive(Default)]
+struct FirstWord(String);
+
+impl fmt::Write for FirstWord {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let Some((end, _)) = text.split_once(' ') else { return self.0.write_str(text) };
+        self.0.push_str(end);
+        // Nobody reads the rest.
+        Err(fmt::Error)
+    }
+}
+
+/// The word of an event or a command, as traces print it first.
+fn first_word(said: impl fmt::Display) -> Option<&'static str> {
+    let mut first = FirstWord::default();
+    // That it ends early is no failure.
+    let _ = write!(first, "{said}");
+    WORDS.iter().map(|(word, _)| *word).find(|word| *word == first.0)
 }
 
 fn is_busy(truth: &Truth) -> bool {

@@ -96,7 +96,7 @@ impl Log {
     }
 
     pub(super) fn append(&mut self, first: Offset, entries: &[Entry]) {
-        debug_assert_eq!(first, self.end(), "a log grows at its end");
+        assert_eq!(first, self.end(), "a log grows at its end");
         let open = entries.iter().position(|entry| *entry == Entry::Open);
         self.open = self.open.or(open.map(|index| self.entries.len() + index));
         self.entries.extend_from_slice(entries);

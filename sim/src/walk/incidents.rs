@@ -81,8 +81,7 @@ impl Store {
     /// The faults are over.
     pub(super) fn heal(&mut self, ground: &mut Ground) {
         self.refuses_until = 0;
-        let is_held = |held: &(&u64, &super::operation::Operation)| matches!(held.1.work, Work::Hold);
-        for (id, _) in self.operations.iter().filter(is_held) {
+        for (id, _) in self.operations.iter().filter(|(_, operation)| matches!(operation.work, Work::Hold)) {
             self.agenda.at(ground.now(), (*id, Next::LetGo));
         }
     }

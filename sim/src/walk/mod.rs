@@ -84,19 +84,23 @@ impl Walk {
         if self.world.is_over(&self.ground) {
             return false;
         }
-        let Some(due) = earlier(self.world.next_due(), self.store.next_due()) else { return false };
+        let worlds = self.world.next_due();
+        let Some(due) = earlier(worlds, self.store.next_due()) else { return false };
         self.ground.advance_to(due);
-        let mut happenings = std::mem::take(&mut self.happenings);
-        self.world.advance(&mut self.ground, &mut happenings);
-        self.store.advance(&mut self.ground, &mut self.world, &mut happenings);
-        while !happenings.is_empty() {
+        // Only a story looks also when nothing is due in the world itself.
+        if self.world.is_told() || worlds.is_some_and(|worlds| worlds <= self.ground.now()) {
+            self.world.advance(&mut self.ground, &mut self.happenings);
+        }
+        self.store.advance(&mut self.ground, &mut self.world, &mut self.happenings);
+        while !self.happenings.is_empty() {
+            let mut happenings = std::mem::take(&mut self.happenings);
             for happening in happenings.drain(..) {
                 self.carry_out(happening);
             }
             // What a story waits for is there now, and not only when the next thing happens.
             self.world.tell(&mut self.ground, &mut happenings);
+            self.happenings = happenings;
         }
-        self.happenings = happenings;
         true
     }
 

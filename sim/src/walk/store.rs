@@ -29,7 +29,7 @@ const CANCEL_MS: u64 = 1_500;
 /// PostgreSQL as tier A sees it.
 #[derive(Default)]
 pub(super) struct Store {
-    pub(super) operations: Few<u64, Operation>,
+    pub(super) operations: Few<u64, Box<Operation>>,
     pub(super) locks: Locks,
     pub(super) agenda: Agenda<(u64, Next)>,
     began: u64,
@@ -81,11 +81,14 @@ impl Store {
                 self.step(ground, world, id, &mut operation, next);
                 if operation.server != Server::Over || operation.client != Client::Answered {
                     self.operations.insert(id, operation);
+                } else if !world.is_told() {
+                    // What is still due for it does nothing. A story looks at the world also then.
+                    self.agenda.retain(|(other, _)| *other != id);
                 }
             }
         }
-        for (who, event) in self.answers.drain(..) {
-            world.answer(who, event, out);
+        if !self.answers.is_empty() {
+            self.answers.drain(..).for_each(|(who, event)| world.answer(who, event, out));
         }
     }
 
@@ -146,7 +149,7 @@ impl Store {
             client: if ghost.is_some() { Client::Reaching } else { Client::Answered },
             within_ms,
         };
-        self.operations.insert(self.began, operation);
+        self.operations.insert(self.began, Box::new(operation));
         self.began
     }
 
@@ -348,7 +351,7 @@ impl Store {
     pub(super) fn thaw(&mut self, ground: &Ground, who: Life) {
         let of = |operation: &Operation| operation.ghost.is_some_and(|ghost| ghost.who == who);
         for (id, next) in mem::take(&mut self.held) {
-            if self.operations.get(&id).is_some_and(of) {
+            if self.operations.get(&id).is_some_and(|operation| of(operation)) {
                 self.agenda.at(ground.now(), (id, next));
             } else {
                 self.held.push((id, next));

@@ -12,6 +12,7 @@ impl World {
         if let Some(Moment { mark, .. }) = &self.schedule.begins_at {
             ground.chronicle.line(format_args!("at the mark {mark}"));
         }
+        ground.chronicle.stop_watching();
         ground.faults.hold(false);
         self.is_staged = false;
         for worker in 0..self.schedule.shape.workers {

@@ -42,6 +42,12 @@ impl Story {
 }
 
 impl World {
+    /// Whether a story is told in it.
+    #[must_use]
+    pub fn is_told(&self) -> bool {
+        self.story.is_some()
+    }
+
     /// What the world's story missed or did not lead to; nothing in a world without one.
     #[must_use]
     pub fn judge(&self, ground: &Ground) -> Vec<Mistake> {

@@ -3,6 +3,8 @@
 #![cfg(madsim)]
 #![allow(clippy::unwrap_used, reason = "a test may fall over where it was written wrongly")]
 
+use std::sync::Arc;
+
 use amends_sim::faults::{Fault, Faults, Place, Schedule};
 use amends_sim::run::{Lived, Stage, Tier, difference, live};
 use amends_sim::scenario::marked;
@@ -60,7 +62,7 @@ fn the_decisions_of_a_world_are_all_that_its_rates_were_for() {
 #[test]
 fn a_fault_that_is_taken_out_moves_no_other() {
     let decisions = |schedule: &Schedule, asked: Fault| -> Vec<_> {
-        let mut faults = Faults::new(schedule);
+        let mut faults = Faults::new(Arc::new(schedule.clone()));
         let all: Vec<Fault> = schedule.strikes.keys().copied().collect();
         let mut decided = Vec::new();
         for _ in 0..50 {

@@ -1,6 +1,7 @@
 //! A desk in front of SimKafka: a tiny loop, members that answer their callbacks, and a list of what was told.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use amends_core::ids::{Frontier, Incarnation, Offset, Partition, RebalanceId, TenureId};
 use amends_core::lifecycle::command::{CheckId, CheckParts, Command};
@@ -65,7 +66,7 @@ impl Desk {
         let truth = Truth::new(declared(), shape.partitions, shape.lanes);
         let mut ground = Ground {
             chronicle: Chronicle::new(truth, true),
-            faults: Faults::new(schedule),
+            faults: Faults::new(Arc::new(schedule.clone())),
             pace: Pace::new(schedule.seed, schedule.scheduler.clone()),
         };
         // Commits are made up here, to put the log where a test wants it.

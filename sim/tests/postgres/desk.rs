@@ -55,7 +55,7 @@ pub fn world<T: Send + 'static, F: Future<Output = T>>(
             chronicle.let_judge(Judges::Nobody);
             let ground = Arc::new(Mutex::new(Ground {
                 chronicle,
-                faults: Faults::new(&schedule),
+                faults: Faults::new(Arc::new(schedule)),
                 pace: Pace::new(seed, Scheduler::Uniform),
             }));
             let postgres = SimPostgres::start(Arc::clone(&ground), seed);

@@ -1,6 +1,7 @@
 //! Worlds in which everything goes wrong that can, and then nothing does.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use amends_core::ids::{Frontier, Token};
@@ -43,7 +44,7 @@ async fn work(mut desk: Desk) -> u32 {
 async fn wild(world: World) -> u32 {
     let schedule = Schedule::draw(world.seed);
     let (one, two) = (Desk::of(&world, 0).await, Desk::of(&world, 1).await);
-    world.ground.lock().unwrap().faults = Faults::new(&schedule);
+    world.ground.lock().unwrap().faults = Faults::new(Arc::new(schedule.clone()));
     let other = madsim::task::spawn(work(two));
     let incidents = world.clone();
     madsim::task::spawn(async move {
