@@ -38,6 +38,12 @@ impl Check for RightTopic {
             Fact::Commanded { who, command } => {
                 let Some(process) = truth.processes.get(who) else { return Ok(()) };
                 each_begun(command, |tenure| {
+                    if tenure.partition.0 >= truth.partitions {
+                        return Err(format!(
+                            "{who} {tenure}: {command}, and {} partitions were declared",
+                            truth.partitions
+                        ));
+                    }
                     let Some(tenancy) = process.tenancies.get(&tenure) else { return Ok(()) };
                     let since = since(command, tenancy);
                     if process.passed > since {

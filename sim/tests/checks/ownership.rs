@@ -284,6 +284,9 @@ fn s11_absorbing() {
 fn s12_right_topic() {
     handed_over::<s12::RightTopic>().holds("S12");
     let mut bad = Told::<s12::RightTopic>::new();
+    bad.started(A).assigned(A, 1, &[2]).claim(A, tenure(2, 1));
+    bad.breaks("S12", "a 2#1: claim, and 2 partitions were declared");
+    let mut bad = Told::<s12::RightTopic>::new();
     bad.started(A).assigned(A, 1, &[0]).claim(A, t());
     bad.breaks("S12", "a 0#1: claim, and no check that was sent after step 2 showed");
     // A check that was sent before the poll was answered does not speak of its records.
