@@ -1,6 +1,7 @@
 //! Every check, held against a sequence of facts that is good and against some that are not.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
+mod cells;
 mod good;
 mod liveness;
 mod oracle;
