@@ -58,3 +58,57 @@ impl<T> Agenda<T> {
         self.entries.pop().map(|(_, what)| what)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::{Agenda, Appointment, earlier};
+
+    #[test]
+    fn it_gives_what_a_sorted_list_gives() {
+        for seed in 0..200 {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let mut agenda = Agenda::default();
+            let (mut list, mut made): (Vec<(Appointment, u32)>, Vec<Appointment>) = Default::default();
+            for what in 0..200_u32 {
+                let at_ms = rng.random_range(0..20);
+                match rng.random_range(0..10) {
+                    0..5 => {
+                        let appointment = agenda.at(at_ms, what);
+                        assert_eq!(appointment, (at_ms, made.len() as u64 + 1));
+                        made.push(appointment);
+                        list.push((appointment, what));
+                        list.sort_unstable();
+                    }
+                    5..8 => {
+                        let is_due = list.first().is_some_and(|((due, _), _)| *due <= at_ms);
+                        let first = is_due.then(|| list.remove(0).1);
+                        assert_eq!(agenda.take(at_ms), first, "seed {seed}");
+                    }
+                    // What was taken before is forgotten without effect.
+                    8 if !made.is_empty() => {
+                        let appointment = made[rng.random_range(0..made.len())];
+                        agenda.forget(appointment);
+                        list.retain(|(other, _)| *other != appointment);
+                    }
+                    _ => {
+                        agenda.retain(|held| held % 7 != what % 7);
+                        list.retain(|(_, held)| held % 7 != what % 7);
+                    }
+                }
+                assert_eq!(agenda.next_due(), list.first().map(|((due, _), _)| *due), "seed {seed}");
+            }
+            let rest: Vec<u32> = std::iter::from_fn(|| agenda.take(u64::MAX)).collect();
+            assert_eq!(rest, list.iter().map(|(_, what)| *what).collect::<Vec<_>>(), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn the_earlier_of_two_is_the_one_that_is_there() {
+        assert_eq!(earlier(Some(2), Some(1)), Some(1));
+        assert_eq!((earlier(None, Some(1)), earlier(Some(1), None)), (Some(1), Some(1)));
+        assert_eq!(earlier(None, None), None);
+    }
+}

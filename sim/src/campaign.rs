@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use crate::cells::Cells;
 use crate::faults::{CATALOGUE, Fault};
 use crate::run::{Lived, Stage, Tier, difference, examine, live};
 use crate::scenario::marked;
@@ -60,6 +61,8 @@ pub struct Tally {
     pub faults: BTreeMap<&'static str, u64>,
     /// How often each goal was hit, by its name.
     pub goals: BTreeMap<&'static str, u64>,
+    /// Cells of the reducer's table that were never met.
+    pub unmet: Vec<String>,
     /// Worlds a second, all jobs together.
     pub seeds_per_s: u64,
     /// What was not seen often enough.
@@ -67,6 +70,8 @@ pub struct Tally {
     /// The same by the faults' places in the catalogue, while it is counted.
     #[serde(skip)]
     struck: [u64; CATALOGUE.len()],
+    #[serde(skip)]
+    cells: Cells,
     #[serde(skip)]
     hits: [u64; Goal::ALL.len()],
     #[serde(skip)]
@@ -134,9 +139,11 @@ impl Tally {
             steps: 0,
             faults: BTreeMap::new(),
             goals: BTreeMap::new(),
+            unmet: Vec::new(),
             seeds_per_s: 0,
             missed: Vec::new(),
             struck: [0; CATALOGUE.len()],
+            cells: Cells::default(),
             hits: [0; Goal::ALL.len()],
             found: BTreeMap::new(),
         }
@@ -147,6 +154,7 @@ impl Tally {
         let broken = match lived {
             Ok(lived) => {
                 self.steps += lived.steps;
+                self.cells.add(lived.cells);
                 for fault in lived.struck.keys() {
                     self.struck[fault.index()] += 1;
                 }
@@ -171,6 +179,7 @@ impl Tally {
         self.faults = struck.filter(|(_, worlds)| *worlds > 0).collect();
         self.goals = Goal::ALL.iter().map(|goal| (goal.name(), self.hits[*goal as usize])).collect();
         self.shown = self.found.iter().map(|(seed, why)| format!("seed {seed}: {why}")).collect();
+        self.unmet = Cells::table().without(self.cells).collect();
         if self.seeds < FLOOR_SEEDS {
             return;
         }
@@ -197,6 +206,8 @@ impl fmt::Display for Tally {
         let hit = self.goals.values().filter(|hits| **hits > 0).count();
         write!(f, "campaign: tier={tier} seeds={seeds} violations={violations}")?;
         write!(f, " sometimes={hit}/{} faults={faults}/{}", Goal::ALL.len(), CATALOGUE.len())?;
+        let cells = Cells::table().count() as usize;
+        write!(f, " cells={}/{cells}", cells - self.unmet.len())?;
         // With no failure in n worlds, fewer than 3 of n fail, at 95 of 100.
         let bound = if *violations == 0 && *seeds > 0 { format!("3/{seeds}") } else { "-".to_owned() };
         write!(f, " seeds_per_s={seeds_per_s} bound={bound}")

@@ -8,6 +8,7 @@ use amends_core::journal::Step;
 use amends_core::lifecycle::command::Command;
 use amends_core::lifecycle::event::Event;
 
+use crate::cells::Cells;
 use crate::checks::{Checks, Judges, Violation};
 use crate::fact::Fact;
 use crate::faults::Fault;
@@ -25,6 +26,7 @@ pub struct Chronicle {
     pub truth: Truth,
     checks: Checks,
     goals: Goals,
+    cells: Cells,
     /// The steps of every process, where they are kept to be decided again.
     steps: Option<BTreeMap<Life, Vec<Kept>>>,
     /// The lines so far, where somebody wants to read them.
@@ -43,6 +45,7 @@ impl Chronicle {
             truth,
             checks: Checks::default(),
             goals: Goals::default(),
+            cells: Cells::default(),
             steps: None,
             trace: is_traced.then(String::new),
             outcome: None,
@@ -86,6 +89,17 @@ impl Chronicle {
     #[must_use]
     pub fn goals(&self) -> &Goals {
         &self.goals
+    }
+
+    /// A reducer is about to be given an event, which finds its tenure or its process so.
+    pub fn meet(&mut self, found: &str, event: &Event) {
+        self.cells.meet(found, event);
+    }
+
+    /// The cells of the reducer's table that were met.
+    #[must_use]
+    pub fn cells(&self) -> Cells {
+        self.cells
     }
 
     /// From now on keeps what a scenario is judged by.

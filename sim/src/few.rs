@@ -135,16 +135,53 @@ impl<K: Ord, V> FromIterator<(K, V)> for Few<K, V> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::collections::BTreeMap;
+
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::Few;
 
     #[test]
-    fn a_key_is_found_wherever_it_has_moved_to() {
-        let mut few: Few<u8, char> = [(2, 'b'), (4, 'd')].into_iter().collect();
-        assert_eq!(few.get(&4), Some(&'d'));
-        few.insert(3, 'c');
-        assert_eq!((few.get(&4), few.get(&3), few.get(&2)), (Some(&'d'), Some(&'c'), Some(&'b')));
-        assert_eq!(few.remove(&2), Some('b'));
-        assert_eq!((few.get(&2), few.get(&3)), (None, Some(&'c')));
-        assert_eq!((few.remove(&3), few.insert(4, 'e'), few.get(&4)), (Some('c'), Some('d'), Some(&'e')));
+    fn it_holds_what_a_tree_holds() {
+        for seed in 0..200 {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let (mut few, mut tree) = (Few::default(), BTreeMap::new());
+            for value in 0..200_u32 {
+                let key = rng.random_range(0..12_u8);
+                match rng.random_range(0..14) {
+                    0..4 => assert_eq!(few.insert(key, value), tree.insert(key, value)),
+                    4..7 => assert_eq!(few.remove(&key), tree.remove(&key)),
+                    7..9 => {
+                        let is_new = !tree.contains_key(&key);
+                        let make = || {
+                            assert!(is_new, "a value is made where there is one");
+                            value
+                        };
+                        assert_eq!(few.or_insert_with(key, make), tree.entry(key).or_insert(value));
+                    }
+                    9 => assert_eq!(few.or_default(key), tree.entry(key).or_default()),
+                    10 => {
+                        let (mine, theirs) = (few.find_mut(&key), tree.get_mut(&key));
+                        assert_eq!(mine, theirs);
+                        mine.into_iter().chain(theirs).for_each(|found| *found = value);
+                    }
+                    11 => {
+                        few.iter_mut().for_each(|(key, held)| *held += u32::from(*key));
+                        tree.iter_mut().for_each(|(key, held)| *held += u32::from(*key));
+                    }
+                    12 => few.values_mut().chain(tree.values_mut()).for_each(|held| *held += 1),
+                    _ => {
+                        few.retain(|other, held| *other < key || *held % 2 == 0);
+                        tree.retain(|other, held| *other < key || *held % 2 == 0);
+                    }
+                }
+                assert_eq!((few.get(&key), few.is_empty()), (tree.get(&key), tree.is_empty()));
+                assert!(few.iter().eq(&tree) && few.iter().rev().eq(tree.iter().rev()), "seed {seed}");
+                assert!(few.keys().eq(tree.keys()) && few.values().eq(tree.values()), "seed {seed}");
+            }
+            let backwards: Few<u8, u32> = tree.iter().rev().map(|(key, value)| (*key, *value)).collect();
+            assert_eq!(backwards, few);
+        }
     }
 }

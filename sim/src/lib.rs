@@ -17,6 +17,7 @@
 
 mod agenda;
 pub mod campaign;
+pub mod cells;
 pub mod checks;
 pub mod chronicle;
 #[cfg(madsim)]

@@ -6,6 +6,7 @@ use std::fmt;
 use std::panic;
 use std::sync::Arc;
 
+use crate::cells::Cells;
 use crate::checks::Violation;
 use crate::checks::l08::ended_well;
 use crate::checks::s25::purity;
@@ -77,6 +78,8 @@ pub struct Lived {
     pub struck: BTreeMap<Fault, u32>,
     /// What a campaign must have seen, and how often it was.
     pub goals: Vec<(Goal, u32)>,
+    /// The cells of the reducer's table that were met.
+    pub cells: Cells,
     /// Its decisions, from which it can be played again.
     pub picks: Vec<Pick>,
 }
@@ -218,6 +221,7 @@ fn left_of(world: &World, ground: &Ground) -> Lived {
         steps: chronicle.truth.step,
         struck: chronicle.truth.struck.clone(),
         goals: chronicle.goals().hits().collect(),
+        cells: chronicle.cells(),
         picks: ground.faults.struck().to_vec(),
     }
 }

@@ -212,6 +212,18 @@ impl Lifecycle {
         self.counters
     }
 
+    /// What an event finds here: the state of its tenure, `gone` when there is none, else how far the process is.
+    #[must_use]
+    pub fn finds(&self, event: &Event) -> &'static str {
+        match (event.tenure(), &self.phase) {
+            (Some(id), _) => self.tenures.get(&id).map_or(State::Gone, |tenure| tenure.state).word(),
+            (None, Phase::Running) => "running",
+            (None, Phase::Draining { .. }) => "draining",
+            (None, Phase::Closing(_)) => "closing",
+            (None, Phase::Over) => "over",
+        }
+    }
+
     fn route(&mut self, event: &Event) -> Turn {
         match event {
             Event::Assigned { rebalance, partitions } => self.assigned(*rebalance, partitions),

@@ -71,6 +71,8 @@ pub(super) async fn run(shared: Shared, who: Life, told: UnboundedReceiver<Told>
         if let (Event::Polled { tenure, .. }, Some(records)) = (&event, records) {
             seat.records.insert(*tenure, records);
         }
+        let found = driver.lifecycle().finds(&event);
+        seat.shared.with(|_, ground| ground.chronicle.meet(found, &event));
         driver.deliver(env.now(), &event, &mut seat);
         seat.shared.disturb(|world, ground| world.tell_between(ground));
         if driver.stopped().is_some() {

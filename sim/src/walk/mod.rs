@@ -119,6 +119,7 @@ impl Walk {
             Happening::Deliver(who, event) => {
                 let Some(driver) = self.drivers.find_mut(&who) else { return };
                 let now = Moment(ground.now());
+                ground.chronicle.meet(driver.lifecycle().finds(&event), &event);
                 let mut seat = Seat { who, ground, world: &mut self.world, store: &mut self.store };
                 match &mut self.planted {
                     None => driver.deliver(now, &event, &mut seat),

@@ -2,6 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 mod budgets;
+mod cells;
 mod good;
 mod liveness;
 mod oracle;

@@ -132,6 +132,22 @@ fn f24_the_topic_is_another_one() {
 }
 
 #[test]
+fn f24_what_was_fetched_before_comes_from_the_old_log() {
+    let mut desk = Desk::settled(6);
+    let (lane, old) = (desk.last_tenure(A, P), desk.ground.chronicle.truth.current);
+    assert_eq!(given(&desk.polled(lane)), offsets(&[0, 1, 2, 3]));
+    desk.strike(Fault::Recreated, 1, 0);
+    // The new log is longer, so that its records lie where the client reads on.
+    (0..8).for_each(|_| desk.publish(0));
+    let mut polled = || (given(&desk.polled(lane)), desk.kafka.read_from(A, lane));
+    assert_eq!(polled(), (offsets(&[4, 5]), Some((old, 0))));
+    let (records, source) = polled();
+    assert_eq!(records[..2], offsets(&[6, 7]));
+    assert_eq!(source, Some((desk.ground.chronicle.truth.current, 0)));
+    assert_ne!(desk.ground.chronicle.truth.current, old);
+}
+
+#[test]
 fn f25_the_topic_has_more_partitions() {
     let mut desk = Desk::settled(2);
     desk.strike(Fault::PartitionsAdded, 2, 0);
