@@ -180,6 +180,12 @@ impl Kafka {
 
     pub(super) fn close(&mut self, ground: &mut Ground, id: ClientId) {
         let (now, who) = (ground.now(), self.clients[id].who);
+        if self.clients[id].is_starved {
+            // Its thread does not come to it: another one waits, and leaves it behind. The group hears nothing of that.
+            self.fall_silent(ground, id);
+            self.quit(ground, id);
+            return self.plan(now + CLOSE_WITHIN_MS, id, Step::Closed);
+        }
         if ground.faults.strike(Fault::ClosedDuringRebalance, Place::at(who)).is_none() {
             self.quit(ground, id);
             self.leave(ground, id);

@@ -114,6 +114,11 @@ impl Kafka {
 
     pub(super) fn served(&mut self, ground: &mut Ground, id: ClientId) {
         if std::mem::take(&mut self.clients[id].is_starved) {
+            let client = &self.clients[id];
+            if client.has_left && !client.is_gone {
+                // Its thread comes to the close at last.
+                self.leave(ground, id);
+            }
             self.resume(ground, id);
         }
     }

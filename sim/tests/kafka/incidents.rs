@@ -96,6 +96,28 @@ fn f19_a_client_that_is_not_served_is_out_and_loses_everything() {
 }
 
 #[test]
+fn f19_a_starved_client_is_left_behind_and_its_group_learns_of_it_when_its_session_ends() {
+    for (starved_ms, within) in [(70_000, 9_000..=10_100), (2_000, 2_000..=2_400)] {
+        let mut desk = Desk::new(1, 0);
+        desk.join(A);
+        desk.run(1_000);
+        desk.join(B);
+        desk.run(4_000);
+        let owner = if desk.assigned(A).is_empty() { B } else { A };
+        assert_eq!(owner, A, "the first member has the only partition");
+        desk.strike(Fault::PollThreadStarved, starved_ms, 0);
+        let closed = desk.ground.now();
+        assert_eq!(desk.answer(A, &Command::Close, 5_000), Event::Closed);
+        assert!(desk.last_at() >= closed + 5_000, "another thread waits for it");
+        desk.run(10_000);
+        let given = desk.told.iter().rfind(|told| told.1 == B && matches!(told.2, Event::Assigned { .. }));
+        let after = given.expect("B takes over").0 - closed;
+        assert!(within.contains(&after), "{after}");
+        assert_eq!(desk.assigned(B), [0]);
+    }
+}
+
+#[test]
 fn f22_a_partition_has_no_leader_for_a_while() {
     let mut desk = Desk::settled(1);
     desk.strike(Fault::LeaderMoved, 2_000, 0);
