@@ -84,7 +84,7 @@ catalogue! {
     18 Paused "paused" (0, 120_000) "ms" once 700 []: "a process stands still and does not know it",
     19 PollThreadStarved "poll-thread-starved" (61000, 90000) "ms" once 50 []: "the client's thread does not run; its member is lost",
     20 Crashed "crashed" (0, 30_000) "ms until it starts again" once 700 ["at-once", "in-a-transaction"]: "a process dies",
-    21 Asked "asked" (0, 0) "" once 300 ["once", "twice"]: "somebody asks the worker to stop",
+    21 Asked "asked" (0, 0) "" once 300 ["shutdown", "shutdown-twice", "pause", "stop"]: "somebody asks the worker to end",
     22 LeaderMoved "leader-moved" (0, 10_000) "ms without a leader" once 700 ["clean", "unclean"]: "a partition's leader changes",
     23 TruncatedBelow "truncated-below" (1, 10) "offsets" once 60 ["left-short", "regrown"]: "an unclean election truncates the log below the frontier",
     24 Recreated "recreated" (1, 4) "partitions" once 80 []: "the topic is deleted and made again",

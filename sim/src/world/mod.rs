@@ -37,6 +37,11 @@ pub use processes::Processes;
 /// The topic of every world.
 pub const TOPIC: &str = "orders";
 
+/// Forms of F21 beside the first.
+const TWICE: u32 = 1;
+const PAUSE: u32 = 2;
+const STOP: u32 = 3;
+
 /// How long the supervisor waits before it starts a process again.
 const RESTART_MS: u64 = 1_000;
 
@@ -327,8 +332,13 @@ impl World {
             Fault::Crashed => self.die(ground, who, incident.severity, out),
             Fault::Asked => {
                 ground.chronicle.struck(incident.fault, Some(who), format_args!("{who} is asked to stop"));
-                self.processes.deliver(who, Event::ShutdownRequested, out);
-                if incident.variant == 1 {
+                let asked = match incident.variant {
+                    PAUSE => Event::PauseRequested,
+                    STOP => Event::StopRequested,
+                    _ => Event::ShutdownRequested,
+                };
+                self.processes.deliver(who, asked, out);
+                if incident.variant == TWICE {
                     let after = ground.pace.wait(Wait::Timer, Actor::Worker(who.worker));
                     self.agenda.at(ground.now() + after, Due::AtOnce(who));
                 }
