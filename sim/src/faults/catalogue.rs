@@ -112,7 +112,7 @@ catalogue! {
     46 OrphanClaim "orphan-claim" (0, 4_000) "ms" each 200 []: "a claim of the same process lands after its fresh one was sent",
     47 BytesDelayed "bytes-delayed" (0, 4_000) "ms" each 150 []: "a decision's bytes reach the server late",
     48 TruncatedAndRegrown "truncated-and-regrown" (1, 10) "offsets" once 50 []: "the log is cut and grows past where it was",
-    49 GuardLost "guard-lost" (0, 0) "" once 300 ["load", "verify"]: "the guard's session is lost",
+    49 GuardLost "guard-lost" (1, 20) "lines" once 300 []: "a load loses the session of its guard, ends, and is made again",
     50 RelayPaused "relay-paused" (0, 120_000) "ms" once 300 []: "a relay is paused while a second one runs",
     51 DiskFull "disk-full" (1, 5) "times" each 150 ["effects", "commit", "53300"]: "the server has no room",
     52 ClosedDuringRebalance "closed-during-rebalance" (0, 0) "" each 300 []: "the client is closed while the group rebalances",

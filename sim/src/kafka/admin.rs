@@ -45,6 +45,34 @@ impl Kafka {
         self.topic.poison_at(partition, offset)
     }
 
+    /// Where the record of the current topic that lies there lay first: a load may have been made again.
+    #[must_use]
+    pub fn loaded_first(&self, partition: Partition, offset: Offset) -> Offset {
+        self.topic.loaded_first(partition, offset)
+    }
+
+    /// F49: a load loses its guard, ends, and is made again from its first line: so many of the last records come
+    /// twice.
+    pub(super) fn load_again(&mut self, ground: &mut Ground, partition: Partition, lines: u64) {
+        let Some(log) = self.log(ground, partition) else { return };
+        let (end, lines) = (log.end(), usize::try_from(lines).unwrap_or(0));
+        let visible: Vec<Offset> = log.visible(log.start()).collect();
+        let last = &visible[visible.len().saturating_sub(lines)..];
+        if last.is_empty() {
+            return;
+        }
+        let count = last.len();
+        for (offset, again) in (end.0..).map(Offset).zip(last) {
+            self.topic.load_again(partition, offset, self.topic.loaded_first(partition, *again));
+        }
+        ground.chronicle.struck(
+            Fault::GuardLost,
+            None,
+            format_args!("a load of partition {partition} is made again, {count} records come twice"),
+        );
+        self.append(ground, partition, &vec![Entry::Visible; count]);
+    }
+
     /// Records of an aborted transaction are published, without its marker.
     pub fn publish_aborted(&mut self, ground: &mut Ground, partition: Partition, records: u32) {
         self.append(ground, partition, &entries(Entry::Aborted, records));
@@ -80,7 +108,7 @@ impl Kafka {
     /// An unclean election: a new leader has only what lies below this offset.
     pub fn truncate(&mut self, ground: &mut Ground, partition: Partition, to: Offset) {
         if self.log(ground, partition).is_some_and(|log| log.start() <= to && to < log.end()) {
-            self.topic.cut_poison(partition, to);
+            self.topic.cut_records(partition, to);
             self.change(ground, partition, LogChange::TruncatedTo(to));
         }
     }

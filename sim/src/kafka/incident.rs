@@ -24,6 +24,7 @@ impl Kafka {
         match fault {
             Fault::ReassignedAtOnce => self.reassign(ground, severity),
             Fault::RebalanceStorm => self.storm(ground, severity),
+            Fault::GuardLost => self.load_again(ground, partition, severity),
             Fault::SecondDatabase => self.seat_stranger(ground, severity),
             Fault::PollThreadStarved => self.starve(ground, incident.worker, severity),
             Fault::LeaderMoved => self.move_leader(ground, partition, severity, variant),

@@ -45,6 +45,8 @@ pub(super) struct Topic {
     planted: BTreeMap<Partition, Offset>,
     /// The form of each record that cannot be read.
     poison: BTreeMap<(Partition, Offset), u32>,
+    /// Which record was loaded again there.
+    again: BTreeMap<(Partition, Offset), Offset>,
     /// The bounds of now, until something changes.
     bounds: Option<Arc<Bounds>>,
 }
@@ -77,6 +79,7 @@ impl Topic {
             leaderless: BTreeMap::new(),
             planted: BTreeMap::new(),
             poison: BTreeMap::new(),
+            again: BTreeMap::new(),
             bounds: None,
         }
     }
@@ -91,6 +94,7 @@ impl Topic {
         let Some(last) = self.views.last().copied() else { return };
         if last.incarnation != truth.current {
             self.poison.clear();
+            self.again.clear();
         }
         let (since, partitions) = (truth.now, truth.current_partitions);
         self.views.push(View { since, incarnation: truth.current, partitions, ..last });
@@ -151,8 +155,17 @@ impl Topic {
         self.poison.get(&(partition, offset)).copied()
     }
 
-    pub(super) fn cut_poison(&mut self, partition: Partition, from: Offset) {
+    pub(super) fn load_again(&mut self, partition: Partition, offset: Offset, first: Offset) {
+        self.again.insert((partition, offset), first);
+    }
+
+    pub(super) fn loaded_first(&self, partition: Partition, offset: Offset) -> Offset {
+        self.again.get(&(partition, offset)).copied().unwrap_or(offset)
+    }
+
+    pub(super) fn cut_records(&mut self, partition: Partition, from: Offset) {
         self.poison.retain(|(of, offset), _| *of != partition || *offset < from);
+        self.again.retain(|(of, offset), _| *of != partition || *offset < from);
     }
 
     pub(super) fn heal(&mut self) {

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use amends_core::lifecycle::event::Event;
 use amends_core::source::manifest::Manifest;
+use amends_core::source::record::Record;
 use madsim::runtime::{Handle, NodeHandle, Runtime};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -230,8 +231,10 @@ async fn publish(shared: Shared, seed: u64) {
                 let records: Vec<_> = offsets
                     .map(|offset| {
                         let is_seen = matches!(log.entry(offset), Some(Entry::Visible | Entry::Open));
-                        let poison = world.kafka().poison(*partition, offset);
-                        is_seen.then(|| record(name.seed(seed), *partition, offset, poison))
+                        let first = world.kafka().loaded_first(*partition, offset);
+                        let poison = world.kafka().poison(*partition, first);
+                        let of_it = || record(name.seed(seed), *partition, first, poison);
+                        is_seen.then(|| Record { offset, ..of_it() })
                     })
                     .collect();
                 if *incarnation == truth.declared {
